@@ -9,6 +9,8 @@ from __future__ import annotations
 from stateextract.columnar.compiled.compile import (
     at,
     compile_kernel,
+    copy_16,
+    load_i16_le,
     load_i32_le,
     load_i64,
     load_i64_le,
@@ -29,10 +31,15 @@ BAD_HANDLE = 15  #     a block handle that cannot be
 
 # Columns of ranges of keys, and of range deletions that were cut into disjoint pieces, which alone have a number.
 F_BEGIN, F_BEGIN_LEN, F_END, F_END_LEN, F_SEQ, F_WIDTH = 0, 1, 2, 3, 4, 5
+# Columns of what ``plan`` says about blocks.
+P_START, P_END, P_KIND, P_PLAIN, P_BEFORE, P_WIDTH = 0, 1, 2, 3, 4, 5
 
 SIGN = -9223372036854775808
 LARGEST = 0x7FFFFFFF
 LARGEST_OFFSET = 1 << 60
+# As in blocks.py.
+LARGEST_BLOCK = 1 << 30
+SNAPPY_RATIO = 64
 
 
 def _copy(source: int, target: int, n: int) -> None:
@@ -201,20 +208,26 @@ def _index(
     return OK
 
 
-def _plan(src: int, starts: int, blocks: int, n: int, version: int, most: int, out: int) -> int:
+def _plan(src: int, starts: int, blocks: int, n: int, version: int, most: int, out: int, found: int) -> int:
     """Where the compressed bytes of some blocks begin and how many plain ones they announce.
 
     :param src: bytes that hold all blocks with their trailers; ``starts``: where each begins there.
     :param blocks: [n, 4]: of each row the second is the size.
-    :param out: [n, 4]: start and end in ``src``, compression, plain size (-1: the block does not say).
+    :param out: [n, P_WIDTH]: start and end in ``src``, compression, plain size (-1: the block does not say), plain bytes of the
+        compressed blocks before it.
+    :param found: [plain bytes of all compressed blocks, 1 if there are others than Snappy's with a possible size].
     :returns: how many blocks there are until ``most`` plain bytes are reached.
     """
     total = 0
-    for i in range(n):
+    packed = 0
+    put(found, 1, 0)
+    i = 0
+    while i < n and total < most:
         pos = at(starts, i)
-        end = pos + at(blocks, 4 * i + 1)
+        size = at(blocks, 4 * i + 1)
+        end = pos + size
         kind = load_u8(src + end)
-        plain = end - pos
+        plain = size
         if kind == 1:
             plain, _ = varint(src, pos, end)
         elif kind == 7 or (kind != 0 and version >= 2):
@@ -225,16 +238,21 @@ def _plan(src: int, starts: int, blocks: int, n: int, version: int, most: int, o
             if (kind in (4, 5)) and end - pos >= 8:
                 plain = load_i32_le(src + pos) & 0xFFFFFFFF
                 pos += 8
-        put(out, 4 * i, pos)
-        put(out, 4 * i + 1, end)
-        put(out, 4 * i + 2, kind)
-        put(out, 4 * i + 3, plain)
+        put(out, P_WIDTH * i + P_START, pos)
+        put(out, P_WIDTH * i + P_END, end)
+        put(out, P_WIDTH * i + P_KIND, kind)
+        put(out, P_WIDTH * i + P_PLAIN, plain)
+        put(out, P_WIDTH * i + P_BEFORE, packed)
+        i += 1
+        if kind != 0:
+            if kind != 1 or plain < 0 or plain > min(SNAPPY_RATIO * size + 64, LARGEST_BLOCK):
+                put(found, 1, 1)
+            packed += plain
         if plain < 0 or plain > LARGEST:
-            return i + 1
+            break
         total += plain
-        if total >= most:
-            return i + 1
-    return n
+    put(found, 0, packed)
+    return i
 
 
 def _expand_snappy(pos: int, end: int, limit: int, out: int, size: int, room: int) -> bool:
@@ -248,11 +266,49 @@ def _expand_snappy(pos: int, end: int, limit: int, out: int, size: int, room: in
     start = out
     stop = out + size
     while pos < end:
+        # Far from both ends nothing but the distance has to be checked: no element has more than 64 bytes.
+        while end - pos >= 66 and stop - out >= 80:
+            tag = load_u8(pos)
+            kind = tag & 3
+            n = (tag >> 2) + 1
+            if kind == 0:
+                if n > 60:
+                    break
+                k = 0
+                while k < n:
+                    copy_16(pos + 1 + k, out + k)
+                    k += 16
+                pos += 1 + n
+                out += n
+                continue
+            back = load_i16_le(pos + 1) & 0xFFFF
+            if kind == 1:
+                n = 4 + ((tag >> 2) & 7)
+                back = ((tag >> 5) << 8) | (back & 0xFF)
+            elif kind == 3:
+                break
+            if back == 0 or back > out - start:
+                return False
+            pos += 1 + kind
+            k = 0
+            if back >= 16:
+                while k < n:
+                    copy_16(out + k - back, out + k)
+                    k += 16
+            elif back >= 8:
+                while k < n:
+                    store_64(out + k, load_i64_le(out + k - back))
+                    k += 8
+            else:
+                while k < n:
+                    store_8(out + k, load_u8(out + k - back))
+                    k += 1
+            out += n
         tag = load_u8(pos)
         pos += 1
         kind = tag & 3
+        n = (tag >> 2) + 1
         if kind == 0:
-            n = (tag >> 2) + 1
             if n > 60:
                 more = n - 60
                 if more > end - pos:
@@ -266,13 +322,11 @@ def _expand_snappy(pos: int, end: int, limit: int, out: int, size: int, room: in
             if n > end - pos or n > stop - out:
                 return False
             if n <= 16 and limit - pos >= 16 and room - out >= 16:
-                store_64(out, load_i64_le(pos))
-                store_64(out + 8, load_i64_le(pos + 8))
+                copy_16(pos, out)
             else:
                 copy(pos, out, n)
             pos += n
         else:
-            n = (tag >> 2) + 1
             width = 1 if kind == 1 else 2 if kind == 2 else 4
             if width > end - pos:
                 return False
@@ -302,20 +356,25 @@ def _expand_snappy(pos: int, end: int, limit: int, out: int, size: int, room: in
 expand_snappy = compile_kernel(_expand_snappy)
 
 
-def _expand(raw: int, size: int, spans: int, plains: int, i: int, n: int, room: int) -> int:
+def _expand(raw: int, size: int, spans: int, plains: int, i: int, n: int, arena: int, room: int) -> int:
     """Decompress the Snappy blocks of a batch, from block ``i`` on, in order.
 
     :param raw: the bytes that contain the compressed blocks; ``size``: how many they are.
-    :param spans: what ``plan`` wrote; ``plains``: [n, 2]: where the plain bytes of each block belong, and how many they are.
-    :param room: the end of the memory for plain bytes. What comes after a block in it may be overwritten.
+    :param spans: what ``plan`` wrote; ``plains``: [n, 2]: becomes where the plain bytes of each block are, and how many.
+    :param arena: memory for the plain bytes of compressed blocks; ``room``: its end. What comes after a block in it may be
+        overwritten.
     :returns: the first block that has another compression or is invalid; ``n`` if there is none.
     """
     while i < n:
-        kind = at(spans, 4 * i + 2)
-        start = raw + at(spans, 4 * i)
-        end = raw + at(spans, 4 * i + 1)
+        row = spans + 8 * P_WIDTH * i
+        kind = at(row, P_KIND)
+        start = raw + at(row, P_START)
+        plain = at(row, P_PLAIN)
+        target = start if kind == 0 else arena + at(row, P_BEFORE)
+        put(plains, 2 * i, target)
+        put(plains, 2 * i + 1, plain)
         if kind != 0 and (
-            kind != 1 or not expand_snappy(start, end, raw + size, at(plains, 2 * i), at(spans, 4 * i + 3), room)
+            kind != 1 or not expand_snappy(start, raw + at(row, P_END), raw + size, target, plain, room)
         ):
             return i
         i += 1

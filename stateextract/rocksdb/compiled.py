@@ -94,42 +94,40 @@ class BatchDecoder:
 
     def decode(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, most: int) -> tuple[Numbers, int]:
         """The plain blocks as rows of address and size."""
-        spans = np.empty((len(blocks), 4), np.int64)
-        raw_at = address(raw)
+        spans = np.empty((len(blocks), b.P_WIDTH), np.int64)
+        found = np.empty(2, np.int64)
+        raw_at, spans_at = address(raw), address(spans)
         blocks, starts = np.ascontiguousarray(blocks), np.ascontiguousarray(starts)
-        n = b.plan(raw_at, address(starts), address(blocks), len(blocks), table.form.version, most, address(spans))
-        spans = spans[:n]
-        packed = spans[:, 2] != 0
-        self._check(table, raw, starts, blocks, spans[packed], np.flatnonzero(packed))
+        where = address(starts), address(blocks), len(blocks)
+        n = b.plan(raw_at, *where, table.form.version, most, spans_at, address(found))
+        packed, others = found.tolist()
+        if others:
+            spans = spans[:n]
+            which = np.flatnonzero(spans[:, b.P_KIND])
+            self._check(table, raw, starts, blocks, spans[which], which)
+        if packed + SLACK > len(self._arena):
+            self._arena = np.empty(packed + SLACK, np.uint8)
         plains = np.empty((n, k.T_WIDTH), np.int64)
-        plains[:, 1] = spans[:, 3]
-        plains[:, 0] = raw_at + spans[:, 0]
-        if packed.any():
-            ends = np.cumsum(spans[:, 3] * packed)
-            if ends[-1] + SLACK > len(self._arena):
-                self._arena = np.empty(int(ends[-1]) + SLACK, np.uint8)
-            arena_at = address(self._arena)
-            plains[packed, 0] = arena_at + ends[packed] - spans[packed, 3]
-            where = raw_at, len(raw), address(spans), address(plains)
-            i = b.expand(*where, 0, n, arena_at + len(self._arena))
-            while i < n:
-                # Another compression, or an error that says what is wrong.
-                start, end, kind, plain = spans[i].tolist()
-                room = self._arena.data[ends[i] - plain : ends[i]]
-                formats.decompress(memoryview(raw)[start:end], kind, room, int(blocks[i, 0]))
-                i = b.expand(*where, i + 1, n, arena_at + len(self._arena))
+        arena_at = address(self._arena)
+        arrays = raw_at, len(raw), spans_at, address(plains)
+        i = b.expand(*arrays, 0, n, arena_at, arena_at + len(self._arena))
+        while i < n:
+            # Another compression, or an error that says what is wrong.
+            start, end, kind, plain, before = spans[i].tolist()
+            room = self._arena.data[before : before + plain]
+            formats.decompress(memoryview(raw)[start:end], kind, room, int(blocks[i, 0]))
+            i = b.expand(*arrays, i + 1, n, arena_at, arena_at + len(self._arena))
         return plains, n
 
     def _check(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, spans: Numbers, which: Numbers) -> None:
         """Lengths that cannot be end in the errors that the plain reader has for them."""
-        if not len(spans):
-            return
         ratios = np.zeros(256, np.int64)
         for kind, ratio in formats.RATIO.items():
             ratios[kind] = ratio
         stored = blocks[which, 1]
-        most = np.minimum(stored * ratios[spans[:, 2]] + 64, formats.LARGEST_BLOCK)
-        wrong = np.flatnonzero((ratios[spans[:, 2]] == 0) | (spans[:, 3] < 0) | (spans[:, 3] > most))
+        kinds, plains = spans[:, b.P_KIND], spans[:, b.P_PLAIN]
+        most = np.minimum(stored * ratios[kinds] + 64, formats.LARGEST_BLOCK)
+        wrong = np.flatnonzero((ratios[kinds] == 0) | (plains < 0) | (plains > most))
         if len(wrong):
             offset, size = blocks[which[wrong[0]], :2].tolist()
             start = int(starts[which[wrong[0]]])
@@ -165,7 +163,7 @@ class Merge:
         self._rows[:, k.R_GLOBAL] = -1
         self._state: Numbers = np.zeros(k.S_WIDTH, np.int64)
         self._heap: Numbers = np.zeros(n, np.int64)
-        self._keys: list[Bytes] = [np.empty(256, np.uint8) for _ in runs]
+        self._keys: list[Bytes] = [np.empty(256 + k.EXCESS, np.uint8) for _ in runs]
         self._group: Bytes = np.empty(256, np.uint8)
         self._operands: Bytes = np.empty(4096, np.uint8)
         self._batches: list[BlockBatch | None] = [None for _ in runs]
@@ -183,7 +181,7 @@ class Merge:
         for row, (bit, number) in zip(self._rows, databases or (), strict=False):
             row[k.R_BIT], row[k.R_SETTLES] = bit, number
         for row, key in zip(self._rows, self._keys, strict=False):
-            row[k.R_KEY], row[k.R_KEY_CAP] = address(key), len(key)
+            row[k.R_KEY], row[k.R_KEY_CAP] = address(key), len(key) - k.EXCESS
 
     @property
     def pairs(self) -> int:
@@ -211,8 +209,8 @@ class Merge:
                 self._refill(int(state[k.S_ARGUMENT]))
             elif status == k.KEY_FULL:
                 i = int(state[k.S_ARGUMENT])
-                self._keys[i] = key = _larger(self._keys[i], int(state[k.S_NEEDED]))
-                self._rows[i, k.R_KEY], self._rows[i, k.R_KEY_CAP] = address(key), len(key)
+                self._keys[i] = key = _larger(self._keys[i], int(state[k.S_NEEDED]) + k.EXCESS)
+                self._rows[i, k.R_KEY], self._rows[i, k.R_KEY_CAP] = address(key), len(key) - k.EXCESS
             elif status == k.GROUP_FULL:
                 self._group = _larger(self._group, int(state[k.S_NEEDED]))
                 state[k.S_GROUP_KEY], state[k.S_GROUP_CAP] = address(self._group), len(self._group)

@@ -21,12 +21,14 @@ from __future__ import annotations
 from stateextract.columnar.compiled.compile import (
     at,
     compile_kernel,
+    copy_16,
     load_i64,
     load_i64_le,
     load_u8,
     put,
     store_8,
     store_32,
+    store_64,
 )
 from stateextract.rocksdb.block_kernel import (
     BAD_ENTRY,
@@ -74,6 +76,9 @@ S_RANGES, S_RANGE_COUNT, S_RANGE, S_INSIDE, S_KEYS_ONLY = 19, 20, 21, 22, 23
 S_OUT, S_ROOM, S_WRITTEN, S_PAIRS, S_ARGUMENT, S_NEEDED, S_SEEN, S_WIDTH = 24, 25, 26, 27, 28, 29, 30, 31
 # S_GROUP: no current key; its older versions still count; they do not.
 NONE, OPEN, CLOSED = 0, 1, 2
+LAST_HEAD = 0x7FFFFFFFFFFFFFFF
+EXCESS = 16
+"""Bytes after what is copied fast that may be read and written too."""
 UNKNOWN = -2
 """S_COVER: the range deletions over the current key have to be looked up."""
 
@@ -268,32 +273,57 @@ def _swap32(value: int) -> int:
     return ((value & 0xFF) << 24) | ((value & 0xFF00) << 8) | ((value >> 8) & 0xFF00) | ((value >> 24) & 0xFF)
 
 
+def _copy_fast(source: int, target: int, n: int) -> None:
+    """Copy ``n`` bytes, sixteen at a time; reads and writes up to fifteen after them."""
+    k = 0
+    while k < n:
+        copy_16(source + k, target + k)
+        k += 16
+
+
 def _straight(state: int, run: int) -> bool:
     """Write the entries that follow in the block of the top run, as long as each is the only one of its key that counts.
 
-    Each must be a put of a new key, which comes before the current keys of all other runs and is in the range. ``merge``
-    handles the first one that is not. The entry on top, and the current key, must be done with; there are no range deletions.
+    Each must be a put of a new key, which comes before the current keys of all other runs and is in the range, with some
+    room after its pair. ``merge`` handles the first one that is not. The entry on top, and the current key, must be done
+    with; there are no range deletions.
 
     :returns: whether the run is at an entry that was not written; otherwise its entry is done with, as before.
     """
     src = at(run, R_ADDRESS)
     pos = at(run, R_POS)
     end = at(run, R_END)
-    key = at(run, R_KEY)
+    # The restart array belongs to the block too, so most entries can be copied with some bytes after them.
+    fast = at(at(run, R_TABLE), (at(run, R_BLOCK) - 1) * T_WIDTH + T_PLAIN) - EXCESS
     key_len = at(run, R_KEY_LEN)
     most = min(at(run, R_KEY_CAP), at(state, S_GROUP_CAP))
+    # The key that is not reached any more: the end of the range or the current key of another run. It is compared as a whole
+    # only where the first bytes do not suffice.
     row = at(state, S_RANGE) * F_WIDTH
-    upper = at(at(state, S_RANGES), row + F_END)
-    upper_len = at(at(state, S_RANGES), row + F_END_LEN)
+    bound = at(at(state, S_RANGES), row + F_END)
+    bound_len = at(at(state, S_RANGES), row + F_END_LEN)
     heap = at(state, S_HEAP)
-    other = 0
     if at(state, S_HEAP_COUNT) > 1:
         other = at(heap, 1)
         if at(state, S_HEAP_COUNT) > 2 and before(at(heap, 2), other):
             other = at(heap, 2)
-    out = at(state, S_OUT)
+        other_len = at(other, R_KEY_LEN) - 8
+        if bound_len < 0 or compare(at(other, R_KEY), other_len, bound, bound_len) < 0:
+            bound = at(other, R_KEY)
+            bound_len = other_len
+    bound_head = LAST_HEAD
+    if bound_len >= 8:
+        bound_head = load_i64(bound) ^ SIGN
+    elif bound_len >= 0:
+        bound_head = 0
+        for k in range(8):
+            bound_head = (bound_head << 8) | (load_u8(bound + k) if k < bound_len else 0)
+        bound_head ^= SIGN
     written = at(state, S_WRITTEN)
-    room = at(state, S_ROOM)
+    room = at(state, S_ROOM) - EXCESS
+    out = at(state, S_OUT) + 4
+    # The key before: first in the run, then in the pair that was written last.
+    key = at(run, R_KEY)
     entries = 0
     value = 0
     value_len = 0
@@ -324,28 +354,39 @@ def _straight(state: int, run: int) -> bool:
             pos = begin
             break
         rest = src + pos
-        if load_u8(rest + unshared - 8) != PUT or compare(rest, unshared - 8, key + shared, old_user - shared) <= 0:
+        if load_u8(rest + unshared - 8) != PUT:
+            pos = begin
+            break
+        # Where more bytes are common than are shared, as at a restart, one byte does not suffice.
+        rises = shared < old_user and unshared > 8 and load_u8(rest) > load_u8(key + shared)
+        if not rises and compare(rest, unshared - 8, key + shared, old_user - shared) <= 0:
             pos = begin
             break
         trailer = load_i64_le(rest + unshared - 8)
-        copy(rest, key + shared, unshared)
-        key_len = new_len
         value = rest + unshared
         pos += unshared + value_len
+        target = out + written
+        copy_fast(key, target, shared)
+        if pos <= fast:
+            copy_fast(rest, target + shared, unshared - 8)
+            copy_fast(value, target + new_user + 4, value_len)
+        else:
+            copy(rest, target + shared, unshared - 8)
+            copy(value, target + new_user + 4, value_len)
+        key = target
+        key_len = new_len
         entries += 1
-        if (upper_len >= 0 and compare(key, new_user, upper, upper_len) >= 0) or (
-            other != 0 and compare(key, new_user, at(other, R_KEY), at(other, R_KEY_LEN) - 8) >= 0
-        ):
+        if (load_i64(key) ^ SIGN) >= bound_head and bound_len >= 0 and compare(key, new_user, bound, bound_len) >= 0:
             taken = True
             break
-        target = out + written
-        store_32(target, _swapped(new_user))
-        copy(key, target + 4, new_user)
-        store_32(target + 4 + new_user, _swapped(value_len))
-        copy(value, target + 8 + new_user, value_len)
+        store_32(target - 4, _swapped(new_user))
+        store_32(target + new_user, _swapped(value_len))
         written += 8 + new_user + value_len
     if entries == 0:
         return False
+    copy(key, at(run, R_KEY), key_len - 8)
+    key = at(run, R_KEY)
+    store_64(key + key_len - 8, trailer)
     seq = (trailer >> 8) & 0xFFFFFFFFFFFFFF if at(run, R_GLOBAL) < 0 else at(run, R_GLOBAL)
     put(run, R_POS, pos)
     put(run, R_KEY_LEN, key_len)
@@ -368,6 +409,7 @@ def _straight(state: int, run: int) -> bool:
     return taken
 
 
+copy_fast = compile_kernel(_copy_fast)
 sink = compile_kernel(_sink)
 rise = compile_kernel(_rise)
 cover = compile_kernel(_cover)

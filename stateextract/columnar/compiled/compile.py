@@ -54,14 +54,21 @@ class Kernel:
     :param complete: makes the function that is compiled of the one that is given, when it is compiled. All local variables of
         this function are whole numbers.
     :param name: another name for its machine code than the function's.
+    :param common: with ``complete``: how many cases of its longest chain of comparisons are much more frequent than the others,
+        from the first one on; 0: none.
     """
 
     def __init__(
-        self, function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None, name: str | None = None
+        self,
+        function: Callable[..., Any],
+        complete: Callable[..., FunctionType] | None = None,
+        name: str | None = None,
+        common: int = 0,
     ) -> None:
         self.function = function
         self.name = f"{function.__module__}.{name or function.__name__}"
         self._complete = complete
+        self._common = common
         self._lock = threading.Lock()
         self._ready: Callable[..., Any] | None = None
 
@@ -143,7 +150,7 @@ class Kernel:
         if self._complete is not None:
             from stateextract.columnar.compiled.pipeline import whole_numbers
 
-            return whole_numbers(self._resolved(), OPTIONS)
+            return whole_numbers(self._resolved(), OPTIONS, self._common)
         import numba
 
         return numba.njit(**OPTIONS)(self._resolved())
@@ -190,10 +197,13 @@ def intrinsic(define: Callable[..., Any]) -> Any:
 
 
 def compile_kernel(
-    function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None, name: str | None = None
+    function: Callable[..., Any],
+    complete: Callable[..., FunctionType] | None = None,
+    name: str | None = None,
+    common: int = 0,
 ) -> Any:
-    """As ``numba.njit``, without Numba where the machine code is kept; ``complete`` and ``name`` as for :class:`Kernel`."""
-    return Kernel(function, complete, name)
+    """As ``numba.njit``, without Numba where the machine code is kept; the other parameters are those of :class:`Kernel`."""
+    return Kernel(function, complete, name, common)
 
 
 def _load(bits: int, swap: bool, signed: bool = True) -> Any:
@@ -276,6 +286,21 @@ def _element(builder: Any, array: Any, index: Any) -> Any:
     number = ir.IntType(64)
     address = builder.add(array, builder.shl(index, ir.Constant(number, 3)))
     return builder.inttoptr(address, number.as_pointer())
+
+
+@intrinsic
+def copy_16(typingctx: Any, source: Any, target: Any) -> Any:
+    """Copy sixteen bytes, all of which are read before the first one is written."""
+    from llvmlite import ir
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        sixteen = ir.VectorType(ir.IntType(64), 2).as_pointer()
+        value = builder.load(builder.inttoptr(args[0], sixteen), align=1)
+        builder.store(value, builder.inttoptr(args[1], sixteen), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
 
 
 @intrinsic

@@ -21,6 +21,8 @@ from numba.core.typed_passes import BaseNativeLowering, NoPythonBackend, Nopytho
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 
 _FEWEST_CASES = 4
+_COMMON, _RARE, _NEVER = 1000, 10, 1
+"""How often cases occur beside each other: common ones, others, and numbers that no case has."""
 
 
 class _Test(NamedTuple):
@@ -57,7 +59,8 @@ class _Lower(Lower):  # type: ignore[misc]  # Numba has no types
     """Makes one switch of a chain of comparisons of one variable with numbers.
 
     LLVM does so as well, but not for a chain as long as that of the operations: it makes several tables, which are tried one
-    after the other.
+    after the other. It also learns which cases are common, and keeps the variables of these in the processor's registers.
+    Otherwise every loop in a rare case takes registers from them.
     """
 
     def lower_inst(self, inst: Any) -> None:
@@ -70,6 +73,9 @@ class _Lower(Lower):  # type: ignore[misc]  # Numba has no types
         switch = self.builder.switch(self.loadvar(variable), self.blkmap[default])
         for number, label in cases.items():
             switch.add_case(self.context.get_constant(types.int64, number), self.blkmap[label])
+        common = self.metadata["common"]
+        if len(cases) > common > 0:
+            switch.set_weights([_NEVER, *(_COMMON if k < common else _RARE for k in range(len(cases)))])
 
     def pre_lower(self) -> None:
         """Find the comparisons."""
@@ -110,9 +116,12 @@ _PASSES = (TranslateByteCode, FixupArgs, NopythonTypeInference, _Lowering, NoPyt
 class Pipeline(CompilerBase):  # type: ignore[misc]  # Numba has no types
     """Only the passes without which there is no machine code."""
 
+    common = 0
+
     def define_pipelines(self) -> list[Any]:
         """:returns: the only pipeline."""
         self.state.flags.enable_ssa = False
+        self.state.metadata["common"] = self.common
         passes = PassManager("whole_numbers")
         for step in _PASSES:
             passes.add_pass(step, step.__name__)
@@ -120,11 +129,13 @@ class Pipeline(CompilerBase):  # type: ignore[misc]  # Numba has no types
         return [passes]
 
 
-def whole_numbers(function: FunctionType, options: Mapping[str, Any]) -> Any:
+def whole_numbers(function: FunctionType, options: Mapping[str, Any], common: int) -> Any:
     """Numba's object for a function whose local variables are all whole numbers.
 
     :param options: Numba's.
+    :param common: how many cases of the longest chain of comparisons are common, from its first one on; 0: not known.
     """
     code = function.__code__
     variables = dict.fromkeys(code.co_varnames[code.co_argcount :], types.int64)
-    return njit(locals=variables, pipeline_class=Pipeline, **options)(function)
+    pipeline = type("Pipeline", (Pipeline,), {"common": common})
+    return njit(locals=variables, pipeline_class=pipeline, **options)(function)

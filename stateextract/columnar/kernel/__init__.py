@@ -8,8 +8,8 @@ whole entries; ``decoder.py`` hands over the batch, refills the window or grows 
 Rules that keep corrupt input harmless: every read is checked against the window's end before it happens, every write
 against the column's capacity; a list's count is checked against the bytes that its elements need at least, and where they
 need none, against what is believed of a row; the caller
-gives 16 readable bytes after the window and as many writable ones after each data buffer (eight-byte loads and stores
-overrun by at most seven).
+gives 16 readable bytes after the window and as many writable ones after each data buffer (loads and stores overrun by at
+most fifteen).
 
 What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``pairs.py``,
 ``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the

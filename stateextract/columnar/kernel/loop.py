@@ -109,7 +109,9 @@ OPERATIONS: Operations = (
     ((Op.MASKED_ELEMENT,), lists.masked_element),
     ((Op.FAIL,), choices.fail),
 )
-"""Which function does what: the commonest operations first, as they are looked for in this order."""
+"""Which function does what, the commonest operations first."""
+COMMON = 16
+"""How many cases of ``OPERATIONS`` are so common that the others may wait for them. The first one is looked for by itself."""
 
 KRYO_OPERATIONS: Operations = (
     ((Op.KRYO,), kryo.value),
@@ -257,7 +259,7 @@ def _run(
     return status
 
 
-run = compile_kernel(_run, partial(assemble, operations=OPERATIONS))
+run = compile_kernel(_run, partial(assemble, operations=OPERATIONS), common=COMMON)
 """Runs programs without Kryo's operations. Those would make it 10 to 20 % slower: more registers, and less of them in the
 processor's."""
 run_kryo = compile_kernel(_run, partial(assemble, operations=(*OPERATIONS, *KRYO_OPERATIONS)), "run_kryo")

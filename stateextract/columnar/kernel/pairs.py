@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stateextract.columnar.compiled.compile import (
     at,
+    compile_kernel,
     load_i32,
     load_i64,
     load_i64_le,
@@ -189,6 +190,128 @@ def end_pair(m: Machine, c: int) -> None:
     m.end_entry()
 
 
+def _plain_values(
+    src: int, pos: int, end: int, most: int, prefix: int, skipped: int, group: int, keys: int, values: int, groups: int
+) -> tuple[int, int, int]:
+    """Pairs of a key and a value of eight bytes each, as long as nothing about them is unusual.
+
+    :param most: how many; ``skipped``: bytes of the namespace; ``group``: the key group that they must be of.
+    :param keys: addresses of the next slots of the columns; ``groups`` is 0 for no column.
+    :returns: the position after them, how many they are, and 1 if the last one says that no other follows.
+    """
+    n = prefix + 8 + skipped
+    done = 0
+    last = 0
+    while done < most and end - pos >= 16 + n:
+        here = src + pos
+        if load_i32(here) != n or load_i32(here + 4 + n) != 8:
+            break
+        byte = load_u8(here + 4)
+        found = byte & 0x7F
+        if prefix != 1:
+            found = (found << 8) | load_u8(here + 5)
+        if found != group:
+            break
+        store_64(keys + 8 * done, load_i64(here + 4 + prefix))
+        store_64(values + 8 * done, load_i64(here + 8 + n))
+        if groups != 0:
+            store_16(groups + 2 * done, group)
+        pos += 16 + n
+        done += 1
+        if byte >= 0x80:
+            last = 1
+            break
+    return pos, done, last
+
+
+def _plain_entries(
+    src: int, pos: int, end: int, most: int, prefix: int, group: int, text: int, known: int, mark: int, cols: int, user: int,
+    values: int, i: int,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Pairs that are entries of one row of a map, with values of eight bytes, as long as nothing about them is unusual.
+
+    What is unusual, wrong or not whole is left as it was.
+
+    :param most: how many; ``group``: the key group that they must be of; ``text``: as for ``entry8``.
+    :param known: address of the ``mark`` bytes that tell the row.
+    :param user: the column of the user keys; ``values``: the data of the values' column; ``i``: the next slot of both.
+    :returns: the position after them, how many they are, and 1 if the last one says that no other follows.
+    """
+    begin = prefix + mark
+    whole = mark & -8
+    rest = (1 << (8 * (mark & 7))) - 1
+    users = col(cols, user, C_DATA)
+    var = col(cols, user, C_VAR)
+    var_n = col(cols, user, C_VAR_N)
+    var_cap = col(cols, user, C_VAR_CAP)
+    done = 0
+    last = 0
+    while done < most and end - pos >= 17 + begin:
+        here = src + pos
+        size = load_i32(here)
+        n = size - begin
+        if n < 1 or end - pos < 17 + size or load_i32(here + 4 + size) != 9:
+            break
+        byte = load_u8(here + 4)
+        found = byte & 0x7F
+        if prefix != 1:
+            found = (found << 8) | load_u8(here + 5)
+        if found != group or load_u8(here + 8 + size) != 0:
+            break
+        here += 4 + prefix
+        differ = (load_i64_le(known + whole) ^ load_i64_le(here + whole)) & rest
+        k = 0
+        while k < whole and differ == 0:
+            differ = load_i64_le(known + k) ^ load_i64_le(here + k)
+            k += 8
+        if differ != 0:
+            break
+        here += mark
+        if text == 0:
+            if n != 8:
+                break
+            store_64(users + 8 * i, load_i64(here))
+        else:
+            n -= 1
+            if load_u8(here) != n + 1 or n > 126 or n == 0 or var_n + n > var_cap:
+                break
+            here += 1
+            # Up to sixteen characters without a branch, since their number changes from text to text.
+            eight = load_i64_le(here)
+            more = load_i64_le(here + 8)
+            store_64(var + var_n, eight)
+            store_64(var + var_n + 8, more)
+            short = (n - 9) >> 63
+            differ = eight << (8 * (8 - n) & 63 & short)
+            differ |= (more << (8 * (16 - n) & 63)) & ~short
+            if n > 16:
+                differ = eight | more
+                k = 16
+                while k < n and differ & HIGH_BITS == 0:
+                    differ = load_i64_le(here + k)
+                    store_64(var + var_n + k, differ)
+                    if n - k < 8:
+                        differ &= (1 << (8 * (n - k))) - 1
+                    k += 8
+            if differ & HIGH_BITS != 0:
+                break
+            var_n += n
+            store_32(users + 4 * i + 4, var_n)
+        store_64(values + 8 * i, load_i64(here + n + 5))
+        pos += 17 + size
+        i += 1
+        done += 1
+        if byte >= 0x80:
+            last = 1
+            break
+    put(cols, user * C_SIZE + C_VAR_N, var_n)
+    return pos, done, last
+
+
+plain_values = compile_kernel(_plain_values)
+plain_entries = compile_kernel(_plain_entries)
+
+
 def value8(m: Machine, skipped: int, value: int, prefix: int, key: int, group_column: int) -> None:
     """As ``VALUE``, with a value of eight bytes, and ``END_PAIR``; then all plain pairs of the key group.
 
@@ -202,28 +325,17 @@ def value8(m: Machine, skipped: int, value: int, prefix: int, key: int, group_co
     store_64(values + 8 * m.i, load_i64(m.src + m.pos + 4))
     m.pos = m.pair_end
     m.end = m.window_end
-    if key >= 0:
-        # The pairs after it, if their keys have eight bytes too, as long as nothing about them is unusual.
-        keys = col(m.cols, key, C_DATA)
-        groups = col(m.cols, group_column, C_DATA) if group_column >= 0 else 0
-        n = prefix + 8 + skipped
-        while m.last == 0 and m.rows + 1 < m.limit and m.taken + 1 < m.slots and m.end - m.pos >= 16 + n:
-            if load_i32(m.src + m.pos) != n or load_i32(m.src + m.pos + 4 + n) != 8:
-                break
-            byte = load_u8(m.src + m.pos + 4)
-            found = byte & 0x7F
-            if prefix != 1:
-                found = (found << 8) | load_u8(m.src + m.pos + 5)
-            if found != m.group:
-                break
-            m.taken += 1
-            store_64(keys + 8 * m.taken, load_i64(m.src + m.pos + 4 + prefix))
-            store_64(values + 8 * m.taken, load_i64(m.src + m.pos + 8 + n))
-            if groups != 0:
-                store_16(groups + 2 * m.taken, m.group)
-            m.pos += 16 + n
-            m.rows += 1
-            m.last = byte >> 7
+    if key >= 0 and m.last == 0:
+        # The pairs after it, if their keys have eight bytes too.
+        m.i = m.taken + 1
+        keys = col(m.cols, key, C_DATA) + 8 * m.i
+        groups = col(m.cols, group_column, C_DATA) + 2 * m.i if group_column >= 0 else 0
+        most = min(m.limit - m.rows - 1, m.slots - m.i)
+        m.pos, pairs, m.last = plain_values(
+            m.src, m.pos, m.end, most, prefix, skipped, m.group, keys, values + 8 * m.i, groups
+        )
+        m.taken += pairs
+        m.rows += pairs
     m.end_entry()
 
 
@@ -242,74 +354,20 @@ def entry8(m: Machine, t: int, value: int, c: int, prefix: int, user: int, text:
         return
     if m.end - m.pos != 8:
         m.bad(BAD_PAIR, m.pos)
-    store_64(col(m.cols, value, C_DATA) + 8 * m.i, load_i64(m.src + m.pos))
+    values = col(m.cols, value, C_DATA)
+    store_64(values + 8 * m.i, load_i64(m.src + m.pos))
     remember_key(m)
     m.pos = m.end
     m.end = m.window_end
-    # The pairs after it, as long as they are entries of the same row and nothing about them is unusual. What is unusual,
-    # wrong or not whole is left as it was.
     child = col(m.cols, c, C_CHILD)
-    room = at(m.levels, child * L_SIZE + L_CAP)
-    known = at(m.out, KEY)
-    m.mark_size = at(m.out, KEY_SIZE)
-    begin = prefix + m.mark_size
-    values = col(m.cols, value, C_DATA)
-    users = col(m.cols, user, C_DATA)
-    var = col(m.cols, user, C_VAR)
-    var_n = col(m.cols, user, C_VAR_N)
-    var_cap = col(m.cols, user, C_VAR_CAP)
-    m.i += 1
-    while text >= 0 and m.last == 0 and m.rows + 1 < m.limit and m.i < room and m.end - m.pos >= 17 + begin:
-        size = load_i32(m.src + m.pos)
-        n = size - begin
-        if n < 1 or m.end - m.pos < 17 + size or load_i32(m.src + m.pos + 4 + size) != 9:
-            break
-        byte = load_u8(m.src + m.pos + 4)
-        found = byte & 0x7F
-        if prefix != 1:
-            found = (found << 8) | load_u8(m.src + m.pos + 5)
-        if found != m.group or load_u8(m.src + m.pos + 8 + size) != 0:
-            break
-        here = m.pos + 4 + prefix
-        differ = 0
-        k = 0
-        while k < m.mark_size:
-            eight = load_i64_le(known + k) ^ load_i64_le(m.src + here + k)
-            if m.mark_size - k < 8:
-                eight &= (1 << (8 * (m.mark_size - k))) - 1
-            differ |= eight
-            k += 8
-        if differ != 0:
-            break
-        here += m.mark_size
-        if text == 0:
-            if n != 8:
-                break
-            store_64(users + 8 * m.i, load_i64(m.src + here))
-        else:
-            n -= 1
-            if load_u8(m.src + here) != n + 1 or n > 126 or var_n + n > var_cap:
-                break
-            here += 1
-            k = 0
-            while k < n:
-                eight = load_i64_le(m.src + here + k)
-                if n - k < 8:
-                    eight &= (1 << (8 * (n - k))) - 1
-                differ |= eight & HIGH_BITS
-                store_64(var + var_n + k, eight)
-                k += 8
-            if differ != 0:
-                break
-            var_n += n
-            store_32(users + 4 * m.i + 4, var_n)
-        store_64(values + 8 * m.i, load_i64(m.src + here + n + 5))
-        m.pos += 17 + size
+    if text >= 0 and m.last == 0:
+        # The pairs after it that are entries of the same row.
         m.i += 1
-        m.rows += 1
-        m.last = byte >> 7
-    if text > 0:
-        put(m.cols, user * C_SIZE + C_VAR_N, var_n)
-    put(m.levels, child * L_SIZE + L_COUNT, m.i)
-    store_32(col(m.cols, c, C_DATA) + 4 * m.row + 4, m.i)
+        most = min(m.limit - m.rows - 1, at(m.levels, child * L_SIZE + L_CAP) - m.i)
+        m.pos, pairs, m.last = plain_entries(
+            m.src, m.pos, m.end, most, prefix, m.group, text, at(m.out, KEY), at(m.out, KEY_SIZE), m.cols, user, values, m.i
+        )  # fmt: skip
+        m.rows += pairs
+        put(m.levels, child * L_SIZE + L_COUNT, m.i + pairs)
+    store_32(col(m.cols, c, C_DATA) + 4 * m.row + 4, at(m.levels, child * L_SIZE + L_COUNT))
     m.end_entry()
