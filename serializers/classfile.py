@@ -73,23 +73,83 @@ def read_shape(data: bytes | memoryview) -> ClassShape | None:
 def _shape(data: bytes | memoryview, with_texts: bool) -> ClassShape | None:
     if len(data) > MAX_BYTES:
         raise FormatError(f"a class file of {len(data)} bytes", expected=f"at most {MAX_BYTES}")
-    return _ClassFile(Reader(data), with_texts).read()
+    return _ShapeOf(Reader(data), with_texts).read()
 
 
-class _ClassFile:
-    def __init__(self, reader: Reader, with_texts: bool) -> None:
+class ClassFile:
+    """The constants and attributes of a class file."""
+
+    def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self.with_texts = with_texts
         self.constants: list[tuple[int, int]] = []  # tag, position after it
-        self.is_object = False  # has the field of Scala's objects
-        self.public_fields: set[str] = set()
 
-    def read(self) -> ClassShape | None:
+    def start(self) -> None:
+        """Read what is before the access flags."""
         r = self.reader
         if r.i32("a class file's first number") & 0xFFFF_FFFF != MAGIC:
             raise FormatError("not a Java class file", expected="CAFEBABE", offset=0)
         r.bytes(4, "a class file's version")
         self.constant_pool()
+
+    def constant_pool(self) -> None:
+        r = self.reader
+        n = r.u16("the number of constants")
+        self.constants.append((0, 0))
+        while len(self.constants) < n:
+            tag = r.u8("a constant's tag")
+            self.constants.append((tag, r.pos))
+            if tag == _UTF8:
+                r.bytes(r.u16("the length of a constant"), "a constant")
+            elif tag in _CONSTANT_SIZES:
+                r.bytes(_CONSTANT_SIZES[tag], "a constant")
+            else:
+                raise FormatError(f"unknown kind {tag} of a constant", offset=r.offset - 1)
+            if tag in _TWO_SLOTS:
+                self.constants.append((0, 0))
+
+    def tag(self, index: int) -> int:
+        """What kind of constant it is; 0: there is none."""
+        return self.constants[index][0] if 0 < index < len(self.constants) else 0
+
+    def constant(self, index: int, tag: int) -> Reader:
+        if self.tag(index) != tag:
+            raise FormatError(f"constant {index} is not what is needed", offset=self.reader.offset)
+        return Reader(self.reader.data, self.constants[index][1], self.reader.end)
+
+    def utf8(self, index: int) -> str:
+        found = self.constant(index, _UTF8)
+        raw = bytes(found.bytes(found.u16("the length of a constant"), "a constant"))
+        try:
+            return decode_modified_utf8(raw)
+        except UnicodeDecodeError:
+            raise FormatError("a constant is not modified UTF-8", offset=found.offset) from None
+
+    def utf8_at(self, attribute: memoryview) -> str:
+        return self.utf8(Reader(attribute).u16("a signature"))
+
+    def class_name(self, index: int) -> str:
+        return binary_name(self.utf8(self.constant(index, _CLASS).u16("a class' name")))
+
+    def attributes(self) -> dict[str, memoryview]:
+        """Attributes by name; the bytes of code are passed over."""
+        r = self.reader
+        found: dict[str, memoryview] = {}
+        for _ in range(r.u16("the number of attributes")):
+            name = self.utf8(r.u16("an attribute's name"))
+            found[name] = r.bytes(r.i32("an attribute's length"), "an attribute")
+        return found
+
+
+class _ShapeOf(ClassFile):
+    def __init__(self, reader: Reader, with_texts: bool) -> None:
+        super().__init__(reader)
+        self.with_texts = with_texts
+        self.is_object = False  # has the field of Scala's objects
+        self.public_fields: set[str] = set()
+
+    def read(self) -> ClassShape | None:
+        r = self.reader
+        self.start()
         access = r.u16("access flags")
         this, index = r.u16("this class"), r.u16("the superclass")
         if access & _MODULE:
@@ -143,41 +203,6 @@ class _ClassFile:
             if tag == _STRING:
                 yield self.utf8(Reader(self.reader.data, pos, self.reader.end).u16("a text"))
 
-    def constant_pool(self) -> None:
-        r = self.reader
-        n = r.u16("the number of constants")
-        self.constants.append((0, 0))
-        while len(self.constants) < n:
-            tag = r.u8("a constant's tag")
-            self.constants.append((tag, r.pos))
-            if tag == _UTF8:
-                r.bytes(r.u16("the length of a constant"), "a constant")
-            elif tag in _CONSTANT_SIZES:
-                r.bytes(_CONSTANT_SIZES[tag], "a constant")
-            else:
-                raise FormatError(f"unknown kind {tag} of a constant", offset=r.offset - 1)
-            if tag in _TWO_SLOTS:
-                self.constants.append((0, 0))
-
-    def constant(self, index: int, tag: int) -> Reader:
-        if not 0 < index < len(self.constants) or self.constants[index][0] != tag:
-            raise FormatError(f"constant {index} is not what is needed", offset=self.reader.offset)
-        return Reader(self.reader.data, self.constants[index][1], self.reader.end)
-
-    def utf8(self, index: int) -> str:
-        found = self.constant(index, _UTF8)
-        raw = bytes(found.bytes(found.u16("the length of a constant"), "a constant"))
-        try:
-            return decode_modified_utf8(raw)
-        except UnicodeDecodeError:
-            raise FormatError("a constant is not modified UTF-8", offset=found.offset) from None
-
-    def utf8_at(self, attribute: memoryview) -> str:
-        return self.utf8(Reader(attribute).u16("a signature"))
-
-    def class_name(self, index: int) -> str:
-        return _binary_name(self.utf8(self.constant(index, _CLASS).u16("a class' name")))
-
     def fields(self, owner: str) -> tuple[list[FieldModel], list[str]]:
         r = self.reader
         fields, constants = [], []
@@ -196,17 +221,9 @@ class _ClassFile:
                 fields.append(FieldModel(name, _field_type(text), bool(access & _SYNTHETIC)))
         return fields, constants
 
-    def attributes(self) -> dict[str, memoryview]:
-        """Attributes by name; the bytes of code are passed over."""
-        r = self.reader
-        found: dict[str, memoryview] = {}
-        for _ in range(r.u16("the number of attributes")):
-            name = self.utf8(r.u16("an attribute's name"))
-            found[name] = r.bytes(r.i32("an attribute's length"), "an attribute")
-        return found
 
-
-def _binary_name(internal: str) -> str:
+def binary_name(internal: str) -> str:
+    """A name as ``Class.getName()`` has it."""
     return internal.replace("/", ".")
 
 
@@ -327,4 +344,4 @@ class _Signature:
         return f"<{', '.join(found)}>" if found else ""
 
 
-__all__ = ["MAX_BYTES", "ClassShape", "read_class", "read_shape"]
+__all__ = ["MAX_BYTES", "ClassFile", "ClassShape", "binary_name", "read_class", "read_shape"]

@@ -6,13 +6,12 @@ is executed. Classes of Java, Scala, Flink and Avro are taken to be there.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,11 +37,6 @@ _LIBRARIES: Final = (
 
 
 _LOCAL_HEADER: Final = struct.Struct("<26xHH")
-_DECLARATION: Final = b"org/apache/flink/api/common/state/"
-"""Stands in each class that declares a state."""
-_ANY: Final = "\0"
-"""Among the texts where there is such a class."""
-
 
 def is_library(name: str) -> bool:
     """Whether the class comes with Java, Scala, Flink or Avro."""
@@ -89,25 +83,19 @@ class JobClasses:
         shape = self.shape(name)
         return None if shape is None else shape.model
 
-    @cached_property
-    def _declaring(self) -> frozenset[str]:
-        """The texts in the classes that declare states."""
-        texts: set[str] = set()
+    def with_marks(self, first: bytes, marks: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
+        """The job's own classes whose files have the first of these bytes and one of the others; those that cannot be read
+        have no bytes."""
         for name, (_, read) in self._sources.items():
-            with contextlib.suppress(Exception):  # a class that cannot be read declares nothing that is known
-                if _DECLARATION in read():
-                    shape = self.shape(name)
-                    texts.update(() if shape is None else (_ANY, *shape.texts))
-        return frozenset(texts)
-
-    @property
-    def declares_states(self) -> bool:
-        """Whether some class declares states: the class path is that of a job, and not of its data alone."""
-        return _ANY in self._declaring
-
-    def has_text(self, text: str) -> bool:
-        """Whether a class that declares states has this text, as it has the names of its states."""
-        return text in self._declaring
+            if is_library(name):
+                continue
+            try:
+                data = read()
+            except (OSError, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError):
+                yield name, b""
+                continue
+            if first in data and any(mark in data for mark in marks):
+                yield name, data
 
     def _read(self, name: str) -> ClassShape | None:
         if name not in self._sources:

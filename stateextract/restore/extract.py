@@ -70,14 +70,14 @@ class Extractor:
         if type_.dimensions:
             return self._array(type_)
         if type_.name in _SCALARS:
-            return _simple(_SCALARS[type_.name])
+            return simple(_SCALARS[type_.name])
         if type_.name in COLLECTIONS:
             return self._collection(type_)
         if type_.name.startswith(_TUPLE) and type_.arguments:
             parts = [self.of_type(argument) for argument in type_.arguments]
             nested = tuple(part for part in parts if part is not None)
             known = len(nested) == len(parts)
-            return _composite(RUNTIME + "TupleSerializerSnapshot", *nested, **{"class": type_.name}) if known else None
+            return composite(RUNTIME + "TupleSerializerSnapshot", *nested, **{"class": type_.name}) if known else None
         if type_.name == "?" or type_.arguments or len(self._open) > _MAX_DEPTH:
             return None
         return self.of_class(type_.name)
@@ -85,10 +85,10 @@ class Extractor:
     def of_class(self, name: str) -> SerializerSnapshot | None:
         """The serializer of ``TypeInformation.of(name.class)``; ``None`` where that is not known."""
         if name in _SCALARS:
-            return _simple(_SCALARS[name])
+            return simple(_SCALARS[name])
         shape = self.classes.shape(name)
         if shape is None:
-            return _kryo(name) if name.startswith("java.") and name not in COLLECTIONS else None
+            return kryo(name) if name.startswith("java.") and name not in COLLECTIONS else None
         if shape.model.kind == "enum":
             return self.enum(shape)
         if shape.model.parameters:
@@ -97,12 +97,12 @@ class Extractor:
         if lineage is None or _has_own_type(lineage):
             return None
         if name in self._open:
-            return _kryo(name)  # a type inside of itself
+            return kryo(name)  # a type inside of itself
         self._open.append(name)
         try:
             fields = self._pojo_fields(lineage)
             if fields is None:
-                return _kryo(name)
+                return kryo(name)
             return self._pojo(name, fields)
         finally:
             self._open.pop()
@@ -177,14 +177,14 @@ class Extractor:
         element = self.of_type(component)
         if element is None:
             return None
-        return _composite(BASE + "GenericArraySerializerSnapshot", element, **{"class": component.class_name})
+        return composite(BASE + "GenericArraySerializerSnapshot", element, **{"class": component.class_name})
 
     def _collection(self, type_: JavaType) -> SerializerSnapshot | None:
         """A collection of Java, as the type of a field. Flink 2 has a serializer for it if all its arguments are classes."""
         if self.release is None:
             return None
         if self.release.major < 2 or not type_.arguments or any(a.name == "?" or a.arguments for a in type_.arguments):
-            return _kryo(type_.name)
+            return kryo(type_.name)
         parts = [self.of_type(argument) for argument in type_.arguments]
         nested = [part for part in parts if part is not None]
         return in_flink_2(type_.name, *nested) if len(nested) == len(parts) else None
@@ -198,7 +198,7 @@ def in_flink_2(name: str, *nested: SerializerSnapshot) -> SerializerSnapshot:
     class_name = {_MAP: MAP_SNAPSHOT, _SET: SET_SNAPSHOT}.get(name, LIST_SNAPSHOT)
     if nested and name != _SET:
         nested = (_nullable(nested[0]), *nested[1:])
-    return _nullable(_composite(class_name, *nested))
+    return _nullable(composite(class_name, *nested))
 
 
 def _nullable(snapshot: SerializerSnapshot) -> SerializerSnapshot:
@@ -248,16 +248,19 @@ def _parameters(descriptor: str) -> int:
     return number
 
 
-def _simple(name: str) -> SerializerSnapshot:
+def simple(name: str) -> SerializerSnapshot:
+    """The serializer ``LongSerializer`` of ``Long``."""
     return SerializerSnapshot(f"{BASE}{name}Serializer${name}SerializerSnapshot", 3)
 
 
-def _kryo(name: str) -> SerializerSnapshot:
+def kryo(name: str) -> SerializerSnapshot:
+    """A generic type."""
     return SerializerSnapshot(KRYO_SNAPSHOT, 2, details={"class": name})
 
 
-def _composite(class_name: str, *nested: SerializerSnapshot, **details: str) -> SerializerSnapshot:
+def composite(class_name: str, *nested: SerializerSnapshot, **details: str) -> SerializerSnapshot:
+    """A serializer of these parts."""
     return SerializerSnapshot(class_name, 3, 1, details=details, nested=nested)
 
 
-__all__ = ["COLLECTIONS", "Extractor", "in_flink_2"]
+__all__ = ["COLLECTIONS", "Extractor", "composite", "in_flink_2", "kryo", "simple"]

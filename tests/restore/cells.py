@@ -1,23 +1,94 @@
 """The changes whose restores were really run: what the old job was, and what the new one.
 
-Each side is Java: the classes of its data in the package ``m.<cell>``, and the members of a class ``Job`` that extends
-``restore.Spec``.
+Each side is Java: the classes of its data in the package ``m.<cell>``, and a class ``Job`` that extends ``restore.Spec`` and
+declares its state, its keys and its operator as a user's job does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Side:
     """One of the two jobs.
 
-    :param job: members of ``Job``; :param classes: name and declaration of each class of its data.
+    :param type_: the type information of the state's values, in Java; :param value: the value of the key ``i``.
+    :param classes: name and declaration of each class of its data.
+    :param kind: value, list, map, reducing, oplist, union, broadcast or none.
+    :param user_key: the type information of a map's keys; :param user_key_of: that of the key ``i``.
+    :param key: the key ``i`` of the stream.
+    :param ttl_hours: how long values live; 0: for ever.
+    :param registered: classes that the job registers as POJOs, by commas; :param with_kryo: with Kryo.
     """
 
-    job: str
+    type_: str
+    value: str
     classes: tuple[tuple[str, str], ...] = ()
+    kind: str = "value"
+    name: str = "s"
+    user_key: str = "Types.INT"
+    user_key_of: str = "i"
+    key: str = "i"
+    uid: str = "op"
+    max_parallelism: int = 4
+    ttl_hours: int = 0
+    registered: str = ""
+    with_kryo: str = ""
+
+    @property
+    def job(self) -> str:
+        """The members of ``Job``."""
+        return "\n".join((self._state, self._graph, *map(" ".join, self._answers), ""))
+
+    @property
+    def _state(self) -> str:
+        if self.kind == "none":
+            return ""
+        descriptor, arguments, getter = _KINDS[self.kind]
+        types = arguments.format(type=self.type_, key=self.user_key)
+        source = "OperatorStateStore" if self.kind in ("oplist", "union", "broadcast") else "RuntimeContext"
+        lasting = f"descriptor.enableTimeToLive(StateTtlConfig.newBuilder(Duration.ofHours({self.ttl_hours})).build());\n"
+        return (
+            f"public State state({source} from) throws Exception {{\n"
+            f'var descriptor = new {descriptor}<>("{self.name}", {types});\n'
+            f"{lasting if self.ttl_hours else ''}return from.{getter}(descriptor);\n}}"
+        )
+
+    @property
+    def _graph(self) -> str:
+        keys = f"number -> {{ int i = (int) (number % 4); return {self.key}; }}"
+        return (
+            "public DataStream<Long> graph(DataStream<Long> numbers, restore.Op op) {\n"
+            f"return numbers.keyBy({keys}).process((KeyedProcessFunction) op).returns(Types.LONG)\n"
+            f'.uid("{self.uid}").setMaxParallelism({self.max_parallelism});\n}}'
+        )
+
+    @property
+    def _answers(self) -> Iterator[tuple[str, str]]:
+        types = self.type_ + (f", {self.user_key}" if self.kind in ("map", "broadcast") else "")
+        for method, answer in (
+            ("TypeInformation<?>[] types()", f"new TypeInformation<?>[] {{{types}}}"),
+            ("Object value(int i)", self.value),
+            ("Object userKeyOf(int i)", self.user_key_of),
+            ("String registered()", f'"{self.registered}"'),
+            ("String registeredWithKryo()", f'"{self.with_kryo}"'),
+        ):
+            yield f"public {method}", f"{{ return {answer}; }}"
+
+
+_KINDS = {
+    "value": ("ValueStateDescriptor", "{type}", "getState"),
+    "list": ("ListStateDescriptor", "{type}", "getListState"),
+    "map": ("MapStateDescriptor", "{key}, {type}", "getMapState"),
+    "reducing": ("ReducingStateDescriptor", "(before, after) -> after, {type}", "getReducingState"),
+    "oplist": ("ListStateDescriptor", "{type}", "getListState"),
+    "union": ("ListStateDescriptor", "{type}", "getUnionListState"),
+    "broadcast": ("MapStateDescriptor", "{key}, {type}", "getBroadcastState"),
+}
+"""By kind the class that declares it, what that takes after the name, and who gives the state."""
 
 
 @dataclass(frozen=True)
@@ -30,26 +101,19 @@ class Cell:
     new: Side
 
 
-def side(type_: str, value: str, *classes: str, more: str = "") -> Side:
+def side(type_: str, value: str, *classes: str, **more: Any) -> Side:
     """A job with a state of that type.
 
     :param value: a Java expression of ``i``, the key.
     :param classes: declarations, each with its own name.
-    :param more: further members.
+    :param more: other parameters of :class:`Side`.
     """
-    made = tuple((_name(text), text) for text in classes)
-    body = f"public TypeInformation<?> type() {{ return {type_}; }}\npublic Object value(int i) {{ return {value}; }}\n{more}\n"
-    return Side(body, made)
+    return Side(type_, value, tuple((_name(text), text) for text in classes), **more)
 
 
 def _name(declaration: str) -> str:
     words = declaration.replace("(", " ").replace("{", " ").split()
     return next(words[i + 1] for i, word in enumerate(words) if word in ("class", "enum", "record", "interface"))
-
-
-def member(type_: str, name: str, expression: str) -> str:
-    """A method of ``Spec`` that is overridden."""
-    return f"public {type_} {name} {{ return {expression}; }}\n"
 
 
 P = "TypeInformation.of(P.class)"
@@ -68,7 +132,7 @@ KRYO = (
 HOLDING = (
     "public class K { int a; Object o; K() {} static K of(int i) { K k = new K(); k.a = i + 1; k.o = %s; return k; } }"
 )
-MAP = member("String", "kind()", '"map"')
+MAP: dict[str, Any] = {"kind": "map"}
 OF_KEY = (
     "public class P { public int a; static P of(int i) { P p = new P(); p.a = i; return p; } "
     "public int hashCode() { return a; } public boolean equals(Object o) { return o instanceof P && ((P) o).a == a; } }"
@@ -100,21 +164,20 @@ def cells() -> list[Cell]:
         return Cell(name, change, one, one)
 
     def keyed(by: str, *classes: str) -> Side:
-        more = member("TypeInformation<?>", "key()", P) + member("Object", "keyOf(int i)", by)
-        return side("Types.LONG", "(long) i", *classes, more=more)
+        return side("Types.LONG", "(long) i", *classes, key=by)
 
     def of_kind(kind: str, type_: str, value: str, *classes: str) -> Side:
-        return side(type_, value, *classes, more=member("String", "kind()", f'"{kind}"'))
+        return side(type_, value, *classes, kind=kind)
 
     old = side(P, NEW_P, TWO)
     longs = side("Types.LONG", "(long) i")
     ints = side("Types.INT", "i")
-    user_key = member("TypeInformation<?>", "userKey()", P) + member("Object", "userKeyOf(int i)", NEW_P)
-    lasting = member("int", "ttlHours()", "24")
-    enum_key = member("TypeInformation<?>", "userKey()", E) + member("Object", "userKeyOf(int i)", "E.X")
-    long_key = member("TypeInformation<?>", "key()", "Types.LONG") + member("Object", "keyOf(int i)", "(long) i")
-    with_kryo = member("String", "registeredWithKryo()", '"X"')
-    registered = member("String", "registered()", '"S"')
+    user_key: dict[str, Any] = {"user_key": P, "user_key_of": NEW_P}
+    lasting: dict[str, Any] = {"ttl_hours": 24}
+    enum_key: dict[str, Any] = {"user_key": E, "user_key_of": "E.X"}
+    long_key: dict[str, Any] = {"key": "(long) i"}
+    with_kryo: dict[str, Any] = {"with_kryo": "X"}
+    registered: dict[str, Any] = {"registered": "S"}
     colored = (
         "public class P { public int a; public E e; "
         "static P of(int i) { P p = new P(); p.a = i; p.e = E.Y; return p; } }"
@@ -180,8 +243,8 @@ def cells() -> list[Cell]:
         Cell(
             "subclass_registered_added",
             "a registered subclass gets a field",
-            side(P, SUBCLASSED, BASE, SUB, more=registered),
-            side(P, "null", BASE, "public class S extends P { public int x; public int y; }", more=registered),
+            side(P, SUBCLASSED, BASE, SUB, **registered),
+            side(P, "null", BASE, "public class S extends P { public int x; public int y; }", **registered),
         ),
         Cell(
             "subclass_gone",
@@ -256,7 +319,7 @@ def cells() -> list[Cell]:
             "state_renamed",
             "a state is renamed",
             longs,
-            side("Types.LONG", "null", more=member("String", "name()", '"u"')),
+            side("Types.LONG", "null", name="u"),
         ),
         Cell(
             "list_of_pojo",
@@ -267,21 +330,21 @@ def cells() -> list[Cell]:
         Cell(
             "map_value_pojo",
             "a POJO in a map gets a field",
-            side(P, NEW_P, TWO, more=MAP),
-            side(P, "null", THREE, more=MAP),
+            side(P, NEW_P, TWO, **MAP),
+            side(P, "null", THREE, **MAP),
         ),
         Cell(
             "map_key_pojo",
             "a POJO that is a map's key gets a field",
-            side("Types.LONG", "(long) i", OF_KEY, more=MAP + user_key),
-            side("Types.LONG", "null", TWO_OF_KEY, more=MAP + user_key),
+            side("Types.LONG", "(long) i", OF_KEY, **MAP, **user_key),
+            side("Types.LONG", "null", TWO_OF_KEY, **MAP, **user_key),
         ),
         Cell("key_pojo", "a POJO that is the key gets a field", keyed(NEW_P, OF_KEY), keyed(NEW_P, TWO_OF_KEY)),
-        Cell("ttl_on", "time to live is switched on", longs, side("Types.LONG", "null", more=lasting)),
+        Cell("ttl_on", "time to live is switched on", longs, side("Types.LONG", "null", **lasting)),
         Cell(
             "ttl_off",
             "time to live is switched off",
-            side("Types.LONG", "(long) i", more=lasting),
+            side("Types.LONG", "(long) i", **lasting),
             side("Types.LONG", "null"),
         ),
         Cell(
@@ -306,13 +369,13 @@ def cells() -> list[Cell]:
             "uid_changed",
             "the operator's uid is changed",
             longs,
-            side("Types.LONG", "null", more=member("String", "uid()", '"other"')),
+            side("Types.LONG", "null", uid="other"),
         ),
         Cell(
             "max_parallelism",
             "the maximum parallelism is changed",
             longs,
-            side("Types.LONG", "null", more=member("int", "maxParallelism()", "8")),
+            side("Types.LONG", "null", max_parallelism=8),
         ),
         Cell("value_to_map", "value state becomes map state", longs, of_kind("map", "Types.LONG", "null")),
         Cell(
@@ -461,31 +524,31 @@ def cells() -> list[Cell]:
         Cell(
             "registered_reordered",
             "registered subclasses are reordered",
-            side(P, SUBCLASSED, BASE, SUB, T, more=member("String", "registered()", '"S,T"')),
-            side(P, "null", BASE, SUB, T, more=member("String", "registered()", '"T,S"')),
+            side(P, SUBCLASSED, BASE, SUB, T, registered="S,T"),
+            side(P, "null", BASE, SUB, T, registered="T,S"),
         ),
         Cell(
             "registered_more",
             "another subclass is registered",
-            side(P, SUBCLASSED, BASE, SUB, T, more=registered),
-            side(P, "null", BASE, SUB, T, more=member("String", "registered()", '"T,S"')),
+            side(P, SUBCLASSED, BASE, SUB, T, **registered),
+            side(P, "null", BASE, SUB, T, registered="T,S"),
         ),
         Cell(
             "registered_no_longer",
             "a subclass is no longer registered",
-            side(P, SUBCLASSED, BASE, SUB, more=registered),
+            side(P, SUBCLASSED, BASE, SUB, **registered),
             side(P, "null", BASE, SUB),
         ),
         Cell(
             "registered_now",
             "a subclass that was not registered is registered",
             side(P, SUBCLASSED, BASE, SUB),
-            side(P, "null", BASE, SUB, more=registered),
+            side(P, "null", BASE, SUB, **registered),
         ),
         Cell(
             "registered_gone",
             "a registered subclass that no value has is gone",
-            side(P, "new P()", BASE, SUB, more=registered),
+            side(P, "new P()", BASE, SUB, **registered),
             side(P, "null", BASE),
         ),
         Cell(
@@ -497,14 +560,14 @@ def cells() -> list[Cell]:
         Cell(
             "map_key_enum",
             "an enum that is a map's key gets a constant in front",
-            side("Types.LONG", "(long) i", "public enum E { X, Y }", more=MAP + enum_key),
-            side("Types.LONG", "null", "public enum E { W, X, Y }", more=MAP + enum_key),
+            side("Types.LONG", "(long) i", "public enum E { X, Y }", **MAP, **enum_key),
+            side("Types.LONG", "null", "public enum E { W, X, Y }", **MAP, **enum_key),
         ),
         Cell(
             "map_key_type",
             "a map's key: int to long",
-            side("Types.LONG", "(long) i", more=MAP),
-            side("Types.LONG", "null", more=MAP + member("TypeInformation<?>", "userKey()", "Types.LONG")),
+            side("Types.LONG", "(long) i", **MAP),
+            side("Types.LONG", "null", **MAP, user_key="Types.LONG", user_key_of="(long) i"),
         ),
         Cell(
             "kryo_field_removed",
@@ -534,21 +597,21 @@ def cells() -> list[Cell]:
             "kryo_registered",
             "a class that a generic type holds is registered with Kryo",
             side(K, "K.of(i)", HOLDING % "new X()", X),
-            side(K, "null", HOLDING % "new X()", X, more=with_kryo),
+            side(K, "null", HOLDING % "new X()", X, **with_kryo),
         ),
         Cell(
             "kryo_no_longer_registered",
             "a class that a generic type holds is no longer registered with Kryo",
-            side(K, "K.of(i)", HOLDING % "new X()", X, more=with_kryo),
+            side(K, "K.of(i)", HOLDING % "new X()", X, **with_kryo),
             side(K, "null", HOLDING % "new X()", X),
         ),
         Cell(
             "kryo_registered_gone",
             "a class that was registered with Kryo, and no value has, is gone",
-            side(K, "K.of(i)", KRYO, X, more=with_kryo),
+            side(K, "K.of(i)", KRYO, X, **with_kryo),
             side(K, "null", KRYO),
         ),
-        Cell("key_type", "the key: int to long", longs, side("Types.LONG", "null", more=long_key)),
+        Cell("key_type", "the key: int to long", longs, side("Types.LONG", "null", **long_key)),
         Cell(
             "key_class_renamed",
             "the class of the key is renamed",
@@ -557,7 +620,7 @@ def cells() -> list[Cell]:
                 "Types.LONG",
                 "null",
                 OF_KEY.replace("P", "Q"),
-                more=member("TypeInformation<?>", "key()", Q) + member("Object", "keyOf(int i)", "Q.of(i)"),
+                key="Q.of(i)",
             ),
         ),
         Cell(
@@ -570,25 +633,25 @@ def cells() -> list[Cell]:
             "ttl_list_on",
             "time to live of a list is switched on",
             of_kind("list", "Types.LONG", "(long) i"),
-            side("Types.LONG", "null", more=member("String", "kind()", '"list"') + lasting),
+            side("Types.LONG", "null", kind="list", **lasting),
         ),
         Cell(
             "ttl_map_off",
             "time to live of a map is switched off",
-            side("Types.LONG", "(long) i", more=MAP + lasting),
-            side("Types.LONG", "null", more=MAP),
+            side("Types.LONG", "(long) i", **MAP, **lasting),
+            side("Types.LONG", "null", **MAP),
         ),
         Cell(
             "ttl_time",
             "time to live gets longer",
-            side("Types.LONG", "(long) i", more=lasting),
-            side("Types.LONG", "null", more=member("int", "ttlHours()", "48")),
+            side("Types.LONG", "(long) i", **lasting),
+            side("Types.LONG", "null", ttl_hours=48),
         ),
         Cell(
             "ttl_on_and_field",
             "time to live is switched on, and a POJO gets a field",
             old,
-            side(P, "null", THREE, more=lasting),
+            side(P, "null", THREE, **lasting),
         ),
         Cell(
             "oplist_to_broadcast",
@@ -600,13 +663,13 @@ def cells() -> list[Cell]:
             "oplist_renamed",
             "an operator's list is renamed",
             of_kind("oplist", "Types.INT", "i"),
-            side("Types.INT", "null", more=member("String", "kind()", '"oplist"') + member("String", "name()", '"u"')),
+            side("Types.INT", "null", kind="oplist", name="u"),
         ),
         Cell(
             "broadcast_key_pojo",
             "a POJO that is the key of broadcast state gets a field",
-            side("Types.LONG", "(long) i", OF_KEY, more=member("String", "kind()", '"broadcast"') + user_key),
-            side("Types.LONG", "null", TWO_OF_KEY, more=member("String", "kind()", '"broadcast"') + user_key),
+            side("Types.LONG", "(long) i", OF_KEY, kind="broadcast", **user_key),
+            side("Types.LONG", "null", TWO_OF_KEY, kind="broadcast", **user_key),
         ),
         Cell(
             "broadcast_int_to_long",

@@ -1,63 +1,39 @@
 package restore;
 
 import java.io.Serializable;
+import org.apache.flink.api.common.functions.RuntimeContext;
+import org.apache.flink.api.common.state.OperatorStateStore;
+import org.apache.flink.api.common.state.State;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
-import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.streaming.api.datastream.DataStream;
 
-/** What a job declares. Each side of a cell has a class {@code Job} that extends it. */
+/** A job. Each side of a cell has a class {@code Job} that extends it. */
 public abstract class Spec implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    public abstract TypeInformation<?> type();
-
-    public Object value(int i) {
+    /** The keyed state that the job declares, or null. */
+    public State state(RuntimeContext from) throws Exception {
         return null;
     }
 
-    public String name() {
-        return "s";
+    /** The operator state that the job declares, or null. */
+    public State state(OperatorStateStore from) throws Exception {
+        return null;
     }
 
-    /** value, list, map, reducing, oplist, union, broadcast or none. */
-    public String kind() {
-        return "value";
-    }
+    /** The operator with its keys, uid and maximum parallelism. */
+    public abstract DataStream<Long> graph(DataStream<Long> numbers, Op op);
 
-    public TypeInformation<?> userKey() {
-        return Types.INT;
-    }
+    /** The type of the state's values, then that of its user keys, if it has any. */
+    public abstract TypeInformation<?>[] types();
 
-    public Object userKeyOf(int i) {
-        return i;
-    }
+    public abstract Object value(int i);
 
-    public TypeInformation<?> key() {
-        return Types.INT;
-    }
-
-    public Object keyOf(int i) {
-        return i;
-    }
-
-    public String uid() {
-        return "op";
-    }
-
-    public int maxParallelism() {
-        return 4;
-    }
-
-    public int ttlHours() {
-        return 0;
-    }
+    public abstract Object userKeyOf(int i);
 
     /** Classes that the job registers as POJOs, by commas. */
-    public String registered() {
-        return "";
-    }
+    public abstract String registered();
 
     /** Classes that the job registers with Kryo, by commas. */
-    public String registeredWithKryo() {
-        return "";
-    }
+    public abstract String registeredWithKryo();
 }
