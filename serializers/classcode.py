@@ -81,6 +81,7 @@ class ClassCode(ClassFile):
         super().__init__(Reader(data))
         self.methods: list[Method] = []
         self._bootstraps: list[tuple[int, ...]] = []
+        self._members: dict[int, Member] = {}
         self._read()
 
     def _read(self) -> None:
@@ -132,12 +133,15 @@ class ClassCode(ClassFile):
 
     def member(self, index: int) -> Member:
         """The field or method of a reference."""
-        tag = self.tag(index)
-        if tag not in _MEMBERS:
-            raise FormatError(f"constant {index} is no field and no method", offset=self.reader.offset)
-        r = self.constant(index, tag)
-        owner = self.class_name(r.u16("the owner"))
-        return Member(owner, *self._name_and_type(r.u16("a name and a type")))
+        found = self._members.get(index)
+        if found is None:
+            tag = self.tag(index)
+            if tag not in _MEMBERS:
+                raise FormatError(f"constant {index} is no field and no method", offset=self.reader.offset)
+            r = self.constant(index, tag)
+            owner = self.class_name(r.u16("the owner"))
+            found = self._members[index] = Member(owner, *self._name_and_type(r.u16("a name and a type")))
+        return found
 
     def dynamic(self, index: int) -> Lambda | str:
         """The lambda that ``invokedynamic`` makes; of another call the descriptor."""

@@ -31,6 +31,7 @@ _CONSTANT_SIZES: Final = {
     3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2,
 }  # fmt: skip
 _UTF8, _CLASS, _STRING, _TWO_SLOTS = 1, 7, 8, (5, 6)
+_TYPE_INFO: Final = b"Lorg/apache/flink/api/common/typeinfo/TypeInfo;"
 _NAME: Final = re.compile(r"[^.;\[/<>:]+")
 
 
@@ -42,6 +43,7 @@ class ClassShape:
     :param public_fields: names of its own public fields.
     :param methods: its own methods that are not static: name, descriptor, and whether it is public.
     :param texts: the string constants of its code.
+    :param annotated: it has the annotation ``@TypeInfo``, or one of its fields has: its type information is the job's own.
     """
 
     model: ClassModel
@@ -50,6 +52,7 @@ class ClassShape:
     public_fields: frozenset[str]
     methods: tuple[tuple[str, str, bool], ...]
     texts: tuple[str, ...]
+    annotated: bool = False
 
 
 def read_class(data: bytes | memoryview) -> ClassModel | None:
@@ -195,6 +198,7 @@ class _ShapeOf(ClassFile):
             frozenset(self.public_fields),
             tuple(methods),
             texts,
+            _TYPE_INFO in bytes(r.data),
         )
 
     def texts(self) -> Iterator[str]:

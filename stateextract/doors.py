@@ -23,6 +23,7 @@ OPTIONS: dict[str, OptionNames] = {
     "--flink": (None, "flink"),
     "--max-parallelism": (None, "max_parallelism"),
     "--old-classpath": (None, "classpath of open_snapshot"),
+    "--same-declarations": (None, "same_declarations"),
     "--same-job": (None, "same_job"),
     "--old-plan": (None, "plan of open_snapshot"),
     **dict.fromkeys(("--conf", "--config", "--engine", "--from", "--rules", "--workers"), (None, None)),

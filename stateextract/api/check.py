@@ -48,6 +48,7 @@ def check(
     max_parallelism: int | None,
     parallelism: int | None,
     same_job: bool,
+    same_declarations: bool,
     allow_non_restored: bool,
     values: bool,
 ) -> Report:
@@ -64,19 +65,28 @@ def check(
         operators=None if against is None else {side.state.id: side for side in _job_operators(against._opened.source)},
         owned=_owned(source, plan, uids),
         same_queries=_same_queries(source, opened.plan, plan),
-        classes=JobClasses(classpath, source.user_store) if classpath else None,
+        classes=_classes_of(classpath, source),
         release=release,
         backend=backend,
         max_parallelism=max_parallelism,
         parallelism=parallelism,
         same_job=same_job,
+        same_declarations=same_declarations,
         allow_non_restored=allow_non_restored,
     )
-    before = JobClasses(opened.classpath, source.user_store) if opened.classpath else None
+    before = _classes_of(opened.classpath, source)
+    if classpath and new.classes is None:
+        assumed = (*assumed, "Nothing of the new job's classes: the class path has none.")
     asked = _Values(old, opened.classpath if same_job else classpath, release, from_flink_1) if values else None
     report = Check(_job_operators(source), new, before, from_flink_1, asked).report()
     states = _with_extents(old, report.states) if values else report.states
     return replace(report, states=tuple(map(_worded, states)), assumptions=(*report.assumptions, *assumed))
+
+
+def _classes_of(classpath: Sequence[str], source: SnapshotSource) -> JobClasses | None:
+    """The classes of a class path; ``None`` where there are none, so that it says nothing."""
+    classes = JobClasses(classpath, source.user_store) if classpath else None
+    return classes if classes is not None and any(True for _ in classes) else None
 
 
 def _worded(state: StateCheck) -> StateCheck:

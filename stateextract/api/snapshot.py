@@ -219,6 +219,7 @@ class Snapshot:
         max_parallelism: int | None = None,
         parallelism: int | None = None,
         same_job: bool = False,
+        same_declarations: bool = False,
         allow_non_restored: bool = False,
         values: bool = True,
     ) -> Report:
@@ -236,6 +237,8 @@ class Snapshot:
         :param max_parallelism: what the new job sets explicitly; 0: nothing.
         :param parallelism: of the new job's operators, where ``against`` does not say it.
         :param same_job: the new job is the old one, on another release or with other settings.
+        :param same_declarations: the new job has the operators, keys and states of the old one, with the same types: only the
+            classes of its data may differ.
         :param allow_non_restored: the new job starts with ``allowNonRestoredState``.
         :param values: read values where headers are not enough: subclasses of POJOs, what Kryo wrote, and the rows
             that do not restore.
@@ -245,7 +248,7 @@ class Snapshot:
 
         return check(
             self, against, _several(classpath), plan, uids, flink, backend, max_parallelism, parallelism,
-            same_job, allow_non_restored, values,
+            same_job, same_declarations, allow_non_restored, values,
         )  # fmt: skip
 
     @leaving()

@@ -56,6 +56,10 @@ _OF_A_JOB = ("classpath", "plan", "uids")
     help="The new job is the old one, on another release (--flink) or with other settings.",
 )  # fmt: skip
 @click.option(
+    "--same-declarations", is_flag=True,
+    help="The new job declares the same operators, keys and states: only classes of its data (--classpath) may differ.",
+)  # fmt: skip
+@click.option(
     "--allow-non-restored-state", "allow_non_restored", is_flag=True,
     help="The new job may drop the state of operators that it no longer has.",
 )  # fmt: skip
@@ -83,6 +87,7 @@ def check(
     max_parallelism: int | None,
     parallelism: int | None,
     same_job: bool,
+    same_declarations: bool,
     allow_non_restored: bool,
     old_classpath: tuple[str, ...],
     old_plan: str | None,
@@ -108,7 +113,7 @@ def check(
     report = old.check(
         new, classpath=new_classpath, plan=new_plan or "", uids=listed, flink=flink or "", backend=backend,
         max_parallelism=max_parallelism, parallelism=parallelism, same_job=same_job,
-        allow_non_restored=allow_non_restored, values=values,
+        same_declarations=same_declarations, allow_non_restored=allow_non_restored, values=values,
     )  # fmt: skip
     code = exit_code_of_check(state.verdict for state in report.states)
     given = {**options, "classpath": old_classpath, "plan": old_plan}

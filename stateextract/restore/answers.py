@@ -111,6 +111,12 @@ class Findings:
         """Flink accepts the part at ``at``, and data is lost or changed."""
         self.add(Verdict.LOSES, phase, f"{at}: {reason}", advice)
 
+    def include(self, other: Findings) -> None:
+        """Add what others found."""
+        self.remarks += [remark for remark in other.remarks if remark not in self.remarks]
+        self.doubts |= other.doubts
+        self.subclasses |= other.subclasses
+
     @property
     def verdict(self) -> Verdict:
         """The verdict of all remarks."""

@@ -76,6 +76,9 @@ Value = Constant | ClassLiteral | Lambda | FieldValue | Call | New | Array | Non
 class Watcher(Protocol):
     """Sees what a method does."""
 
+    def wants(self, member: Member) -> bool:
+        """Whether a method that calls this one, or has this field, is to be followed."""
+
     def called(self, member: Member, arguments: Sequence[Value], block: int) -> bool:
         """A method is called; its object is the first argument, if it is not static.
 
@@ -118,6 +121,7 @@ _LENGTHS: Final = {
 """Bytes of instructions that have more than one."""
 _JUMPS: Final = (*range(153, 169), 198, 199)
 _FAR_JUMPS: Final = (200, 201)
+_PUTS: Final = (179, 181)
 _TABLE, _LOOKUP, _WIDE = 170, 171, 196
 _LAST: Final = 201
 
@@ -139,12 +143,20 @@ class Interpreter:
         self._method = method
 
     def run(self) -> None:
-        """Tell the watcher all that the method does."""
+        """Tell the watcher all that the method does, if it does something that the watcher wants or stores a field."""
         starts, targets = self._instructions()
+        if not any(map(self._is_wanted, starts)):
+            return
         for pc in starts:
             if pc in targets:
                 self._forget()
             self._step(pc)
+
+    def _is_wanted(self, pc: int) -> bool:
+        opcode = self._code[pc]
+        if not 178 <= opcode <= 185:
+            return False
+        return opcode in _PUTS or self._watcher.wants(self._class.member(self._u16(pc + 1)))
 
     # ---- where instructions begin, and where they jump
 

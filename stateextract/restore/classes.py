@@ -38,6 +38,7 @@ _LIBRARIES: Final = (
 
 _LOCAL_HEADER: Final = struct.Struct("<26xHH")
 
+
 def is_library(name: str) -> bool:
     """Whether the class comes with Java, Scala, Flink or Avro."""
     return name.startswith(_LIBRARIES)

@@ -34,7 +34,10 @@ _ONLY_KEYED: Final = frozenset({"VALUE", "REDUCING", "AGGREGATING"})
 _KEY_SELECTOR: Final = "Lorg/apache/flink/api/java/functions/KeySelector;"
 _TYPE: Final = "Lorg/apache/flink/api/common/typeinfo/TypeInformation;"
 _OTHER_TYPES: Final = frozenset({"enableForceKryo", "enableForceAvro", "registerFactory"})
-_MAX_PARALLELISM: Final = ("pipeline.max-parallelism", "MAX_PARALLELISM")
+_MAX_PARALLELISM: Final = ((b"pipeline.max-parallelism",), (b"PipelineOptions", b"MAX_PARALLELISM"))
+"""Texts of a class that sets it by its option."""
+
+_WANTED: Final = frozenset({"keyBy", "uid", "setMaxParallelism", *_OTHER_TYPES})
 
 _MARK: Final = b"org/apache/flink/"
 _MARKS: Final = (
@@ -127,6 +130,8 @@ class _Collector:
     def read(self, name: str, data: bytes) -> None:
         """Follow the methods of a class."""
         self._class = name
+        if any(all(text in data for text in texts) for texts in _MAX_PARALLELISM):
+            self._max.add(None)
         try:
             code = ClassCode(data)
             for method in code.methods:
@@ -136,14 +141,22 @@ class _Collector:
 
     # ---- what a method does
 
+    def wants(self, member: Member) -> bool:
+        """Whether a method with this call or field may declare something."""
+        name = member.name
+        return (
+            member.owner.startswith(_STATE)
+            or name in _WANTED
+            or _KEY_SELECTOR in member.descriptor
+            or "StateDescriptor;" in member.descriptor
+        )
+
     def stored(self, target: FieldValue, value: Value) -> None:
         """A value is stored in a field."""
         self._stores.setdefault(target, []).append(value)
 
     def called(self, member: Member, arguments: Sequence[Value], block: int) -> bool:
         """A method is called."""
-        if any(_names_max_parallelism(argument) for argument in arguments):
-            self._max.add(None)
         if member.name == "<init>":
             return self._made(member, arguments)
         if not is_library(member.owner):
@@ -199,7 +212,9 @@ class _Collector:
         values = arguments[len(arguments) - len(parameters) :]
         if member.name == "uid" and isinstance(values[-1] if values else None, Constant):
             text = values[-1]
-            self._ids.update({operator_id(text.value)} if isinstance(text, Constant) and isinstance(text.value, str) else ())
+            self._ids.update(
+                {operator_id(text.value)} if isinstance(text, Constant) and isinstance(text.value, str) else ()
+            )
         elif member.name == "setMaxParallelism" and parameters == ["I"]:
             number = values[0].value if isinstance(values[0], Constant) else None
             self._max.add(number if isinstance(number, int) else None)
@@ -247,7 +262,11 @@ class _Collector:
         """Whether a configuration has TTL on."""
         if config == FieldValue(_TTL_CONFIG, "DISABLED"):
             return False
-        built = isinstance(config, Call) and config.member.owner == f"{_TTL_CONFIG}$Builder" and config.member.name == "build"
+        built = (
+            isinstance(config, Call)
+            and config.member.owner == f"{_TTL_CONFIG}$Builder"
+            and config.member.name == "build"
+        )
         return True if built and not self._no_ttl_possible else None
 
     def _declaration(
@@ -290,12 +309,6 @@ def _of_all_windows(store: Sequence[Value]) -> bool:
     """Whether a store of keyed state is not that of one window."""
     (value,) = store or (None,)
     return isinstance(value, Call) and value.member.name in ("getKeyedStateStore", "globalState", "getRuntimeContext")
-
-
-def _names_max_parallelism(value: Value) -> bool:
-    if isinstance(value, FieldValue):
-        return value.name == _MAX_PARALLELISM[1]
-    return isinstance(value, Constant) and value.value == _MAX_PARALLELISM[0]
 
 
 def resolved_in(declarations: Declarations, value: Value) -> Value:

@@ -13,6 +13,7 @@ from serializers.avro import AVRO_SNAPSHOTS
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
+from serializers.ttl import unwrapped
 from serializers.tuples import ENUM_SNAPSHOT
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.extract import COLLECTIONS, Extractor, in_flink_2
@@ -48,6 +49,20 @@ class Derivation:
         if old.class_name == KRYO_SNAPSHOT:
             return self._generic(old, old.details["class"])
         return replace(old, nested=tuple(self.of(nested) for nested in old.nested))
+
+    def merged(self, old: SerializerSnapshot, new: SerializerSnapshot) -> SerializerSnapshot:
+        """A new snapshot that the code of the job shows, with what only the old one has: registrations of classes."""
+        old = unwrapped(old)
+        if old.class_name != new.class_name:
+            return new
+        if new.class_name == KRYO_SNAPSHOT:
+            return old if old.details["class"] == new.details["class"] else new
+        if new.class_name == POJO_SNAPSHOT:
+            return self._merged(old, new) if old.details["class"] == new.details["class"] else new
+        if len(old.nested) != len(new.nested):
+            return new
+        nested = tuple(self.merged(*pair) for pair in zip(old.nested, new.nested, strict=True))
+        return replace(new, details={**old.details, **new.details}, nested=nested)
 
     def _pojo(self, old: SerializerSnapshot, name: str) -> SerializerSnapshot:
         new = self._extractor.of_class(name)

@@ -87,6 +87,8 @@ class Extractor:
         if name in _SCALARS:
             return simple(_SCALARS[name])
         shape = self.classes.shape(name)
+        if shape is not None and shape.annotated:
+            return None
         if shape is None:
             return kryo(name) if name.startswith("java.") and name not in COLLECTIONS else None
         if shape.model.kind == "enum":
@@ -211,7 +213,8 @@ def _has_own_type(lineage: list[ClassShape]) -> bool:
     above = {
         parse_type(text).name for shape in lineage for text in (shape.model.superclass, *shape.model.interfaces) if text
     }
-    return bool(above & _OWN_TYPE) or any(name.startswith(_TUPLE) for name in above)
+    annotated = any(shape.annotated for shape in lineage)
+    return annotated or bool(above & _OWN_TYPE) or any(name.startswith(_TUPLE) for name in above)
 
 
 def _has_accessors(field: FieldModel, lineage: list[ClassShape]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Protocol
 
 from serializers.registry import SerializerSnapshot
@@ -16,20 +17,23 @@ from serializers.ttl import is_ttl
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Status, Verdict
 from stateextract.restore.answers import BACKENDS, Backend, Findings, Phase, Release, Remark, worst
+from stateextract.restore.by_classes import NO_DECLARATIONS, ByClasses
 from stateextract.restore.classes import JobClasses, is_library
 from stateextract.restore.compare import Comparer
+from stateextract.restore.declarations import read_declarations
 from stateextract.restore.derive import Derivation, upgraded
-from stateextract.restore.kryo import doubt_of_fields, may_mean_other, must_fail
+from stateextract.restore.extract import Extractor
+from stateextract.restore.kryo import doubt_of_fields, doubt_of_upgrade, is_flink_2, may_mean_other, must_fail
 from stateextract.restore.loading import Loader
 from stateextract.restore.removed import STATES
 from stateextract.restore.state_rules import KEY_RULE, check_state, strict
 from stateextract.snapshot.headers import StateFile, StateScope, operator_label
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.flink_states import purpose_of
 from stateextract.state.header import KeyedHeader, StateMeta
 from stateextract.state.kinds import COORDINATOR, kind_word
 
 _MORE: Final = "give a snapshot that the new job took after it started without state (--against)"
+_PROOF: Final = f"{_MORE}, its whole jar (--classpath), or --same-declarations if only classes of its data changed"
 _BOTH_JARS: Final = "give the classes of both jobs, --classpath and --old-classpath"
 _DEFAULT_MAX: Final = 128
 _UPPER_MAX: Final = 1 << 15
@@ -133,9 +137,13 @@ def operators_of(operators: Sequence[OperatorState], files: Iterable[StateFile])
         if isinstance(file.header, KeyedHeader) and file.header.key_serializer not in job_operator.keys:
             job_operator.keys.append(file.header.key_serializer)
         for meta in file.header.states:
-            group = "QUEUE" if meta.backend_type == "PRIORITY_QUEUE" else meta.backend_type.removesuffix("_V2")
-            job_operator.states.setdefault((file.scope, group, meta.name), []).append(meta)
+            job_operator.states.setdefault((file.scope, _group(meta), meta.name), []).append(meta)
     return found
+
+
+def _group(meta: StateMeta) -> str:
+    """States of two groups may have one name."""
+    return "QUEUE" if meta.backend_type == "PRIORITY_QUEUE" else meta.backend_type.removesuffix("_V2")
 
 
 @dataclass
@@ -147,6 +155,7 @@ class NewJob:
     :param same_queries: ids of operators whose queries are equal in both plans.
     :param max_parallelism: set explicitly; 0: set nowhere; ``None``: not known.
     :param same_job: it is the old job, on another release or with other settings.
+    :param same_declarations: it has the operators, keys and states of the old job, and only its classes may differ.
     :param allow_non_restored: state of operators that are gone may be dropped.
     """
 
@@ -159,6 +168,7 @@ class NewJob:
     max_parallelism: int | None = None
     parallelism: int | None = None
     same_job: bool = False
+    same_declarations: bool = False
     allow_non_restored: bool = False
 
 
@@ -186,6 +196,16 @@ class Check:
         self._named = frozenset(_named_classes(new.operators or {}))
         self._assumptions: dict[str, None] = {}
 
+    @cached_property
+    def _by_class(self) -> ByClasses | None:
+        """What the new job's classes prove; ``None``: there are none."""
+        new = self._new
+        if new.classes is None:
+            return None
+        extractor = Extractor(new.classes, new.release)
+        declarations = None if new.same_declarations else read_declarations(new.classes)
+        return ByClasses(declarations, extractor, Derivation(extractor, self._old_classes))
+
     def report(self) -> Report:
         """The verdicts."""
         checks = [check for job_operator in self._old for check in self._operator(job_operator)]
@@ -197,11 +217,15 @@ class Check:
         if new.same_job:
             self._assume("The new job is the old one: nothing of its classes, states and operators changed.")
         elif new.operators is None:
-            self._assume("The new job declares the same states, with the same names, kinds, types and time to live.")
-            if new.owned is None:
-                self._assume("The new job has the same operators, with the same uids.")
+            if new.same_declarations:
+                self._assume(
+                    "The new job has the same operators, keys and states, with the same types and time to live."
+                )
+            elif new.classes is not None:
+                self._assume("The class path has all classes of the new job, and none of another job.")
+                self._assume("The states that the classes declare are those of the same operators as before.")
             if new.max_parallelism is None:
-                self._assume("The new job sets the same maximum parallelism, or none.")
+                self._assume("The settings of the new job have the same maximum parallelism, or none.")
         return Report(tuple(checks), tuple(self._assumptions))
 
     def _assume(self, text: str) -> None:
@@ -218,8 +242,12 @@ class Check:
                 yield self._made(job_operator, None, None, "-", findings.remarks)
             return
         gone = self._is_gone(job_operator)
+        if not gone and not job_operator.states:
+            self._unproven(job_operator, findings)
         if (findings.remarks and not gone) or not (job_operator.states or job_operator.unread):
-            yield self._made(job_operator, None, None, COORDINATOR if job_operator.state.coordinator else "-", findings.remarks)
+            yield self._made(
+                job_operator, None, None, COORDINATOR if job_operator.state.coordinator else "-", findings.remarks
+            )
         for problem in sorted(set(job_operator.unread)):
             remark = Remark(Verdict.UNKNOWN, None, f"the head of a state file cannot be read: {problem}")
             yield self._made(job_operator, None, None, "-", [remark])
@@ -232,7 +260,12 @@ class Check:
             yield self._made(job_operator, name, scope, kind, remarks)
 
     def _made(
-        self, job_operator: JobOperator, name: str | None, scope: StateScope | None, kind: str, remarks: Sequence[Remark]
+        self,
+        job_operator: JobOperator,
+        name: str | None,
+        scope: StateScope | None,
+        kind: str,
+        remarks: Sequence[Remark],
     ) -> StateCheck:
         state = job_operator.state
         verdict = worst(remark.verdict for remark in remarks)
@@ -251,6 +284,18 @@ class Check:
         counterpart = None if new.operators is None else new.operators.get(state.id)
         self._parallelism(job_operator, None if counterpart is None else counterpart.state, findings)
         return findings
+
+    def _unproven(self, job_operator: JobOperator, findings: Findings) -> None:
+        """What no input shows of an operator: whether the new job has it, and its maximum parallelism."""
+        new, state = self._new, job_operator.state
+        owned = state.id in {*(new.operators or ()), *(new.owned or ())}
+        if new.operators is not None or new.same_job or new.same_declarations or findings.verdict is Verdict.REFUSED:
+            return
+        if self._by_class is not None:
+            for problem in self._by_class.operator_problems(state, owned, new.max_parallelism is not None):
+                _not_proven(findings, "operator", problem)
+        elif not owned:
+            findings.unknown("operator", "no input shows that the new job has it", _PROOF)
 
     def _is_gone(self, job_operator: JobOperator) -> bool:
         """Whether the new job is known, and nothing of it has the operator's id."""
@@ -327,7 +372,11 @@ class Check:
         ]
 
     def _under(
-        self, backend: Backend, job_operator: JobOperator, state_key: tuple[StateScope, str, str], metas: Sequence[StateMeta]
+        self,
+        backend: Backend,
+        job_operator: JobOperator,
+        state_key: tuple[StateScope, str, str],
+        metas: Sequence[StateMeta],
     ) -> Findings:
         scope, _, name = state_key
         new = self._new
@@ -364,10 +413,13 @@ class Check:
             self._same(comparer, job_operator, scope, metas)
         else:
             self._by_classes(comparer, job_operator, scope, metas)
+            self._unproven(job_operator, findings)
         self._ask_values(comparer, job_operator, scope, name)
         return findings
 
-    def _same(self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, metas: Sequence[StateMeta]) -> None:
+    def _same(
+        self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, metas: Sequence[StateMeta]
+    ) -> None:
         """The same job or query: what its release makes of the same declarations."""
         upgrade = self._from_flink_1 and comparer.release is not None and comparer.release.major >= 2
         make = upgraded if upgrade else _as_it_is
@@ -376,25 +428,53 @@ class Check:
             for pair in [(key, make(key)) for key in job_operator.keys] if scope == "keyed" else [None]:
                 check_state(comparer, meta, now, pair)
 
-    def _by_classes(self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, metas: Sequence[StateMeta]) -> None:
-        """Where there is no snapshot of the new job: the same declarations, with its classes."""
+    def _by_classes(
+        self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, metas: Sequence[StateMeta]
+    ) -> None:
+        """Where there is no snapshot of the new job: what its classes declare. What they do not prove is not known."""
         findings = comparer.findings
-        extractor = comparer.extractor
-        if extractor is None:
+        by_classes = self._by_class
+        if by_classes is None:
             findings.unknown(
                 "state", "no input describes the new job's type of it", f"{_MORE}, or its jar (--classpath)"
             )
             return
-        derivation = Derivation(extractor, self._old_classes)
-        name = metas[0].name
-        if purpose_of(name) is None and extractor.classes.declares_states and not extractor.classes.has_text(name):
-            text = f"no class of the new job that declares states has the text {name!r}, so the state may have been renamed"
-            findings.unknown("state", text, _MORE)
-            return
+        problems: dict[str, None] = {}
+        trials: list[Findings] = []
         for meta in metas:
-            now = replace(meta, serializers={part: derivation.of(s) for part, s in meta.serializers.items()})
-            for pair in [(key, derivation.of(key)) for key in job_operator.keys] if scope == "keyed" else [None]:
-                check_state(comparer, meta, now, pair)
+            for now, keys in self._possible(job_operator, scope, meta, by_classes, problems):
+                trials.append(Findings())
+                check_state(replace(comparer, findings=trials[-1]), meta, now, keys)
+        verdicts = {trial.verdict for trial in trials}
+        if len(verdicts) > 1:
+            words = ", ".join(sorted(verdicts))
+            problems.setdefault(f"the classes of the new job show more than one type of it or of its key ({words})")
+        for trial in trials if len(verdicts) == 1 else ():
+            findings.include(trial)
+        for problem in problems if findings.verdict is not Verdict.REFUSED else ():
+            _not_proven(findings, "state", problem)
+
+    def _possible(
+        self,
+        job_operator: JobOperator,
+        scope: StateScope,
+        meta: StateMeta,
+        by_classes: ByClasses,
+        problems: dict[str, None],
+    ) -> Iterator[tuple[StateMeta, tuple[SerializerSnapshot, SerializerSnapshot] | None]]:
+        """What a state and its keys can be in the new job; why that is not proven goes to the problems."""
+        names = [name for _, _, name in job_operator.states]
+        number = sum((scope, *rest) in other.states for other in self._old for rest in [(_group(meta), meta.name)])
+        pairs: list[tuple[SerializerSnapshot, SerializerSnapshot] | None] = [None]
+        if scope == "keyed":
+            pairs = []
+            for old in job_operator.keys:
+                keys = by_classes.keys(old, names)
+                pairs += [(old, new) for new in keys.found]
+                problems.update(dict.fromkeys(filter(None, [keys.problem])))
+        states = by_classes.states(meta, scope, number, [pair[1] for pair in pairs if pair is not None])
+        problems.update(dict.fromkeys(filter(None, [states.problem])))
+        yield from ((now, pair) for now in states.found for pair in pairs)
 
     def _removed_function(self, release: Release | None, name: str, findings: Findings) -> None:
         """A state whose name is that of a function which Flink 2 does not have."""
@@ -402,7 +482,9 @@ class Check:
         if removed is None or (release is not None and release.major < 2):
             return
         text = f"Flink 2 does not have {removed.what}, which writes this state; its replacement ignores it"
-        findings.unknown("state", text, f"use {removed.instead} in the new job, and take the positions out with extract")
+        findings.unknown(
+            "state", text, f"use {removed.instead} in the new job, and take the positions out with extract"
+        )
 
     def _dropped(
         self, counterpart: JobOperator, state_key: tuple[StateScope, str, str], operator: str, findings: Findings
@@ -459,7 +541,9 @@ class Check:
             findings.unknown("value", doubts, _BOTH_JARS)
             return
         found = self._values.reread(operator, scope, name)
-        fails = any(must_fail(n, old, new) for n in names)
+        upgrade = self._from_flink_1 and is_flink_2(comparer.release)
+        # What Kryo 5 reads otherwise may fail too, or lose data.
+        fails = any(must_fail(n, old, new) and not (upgrade and doubt_of_upgrade(n, old)) for n in names)
         changed = any(doubt_of_fields(n, old, new) is not None for n in names)
         phase = Phase.RESTORE if comparer.backend == "hashmap" and scope == "keyed" else Phase.FIRST_READ
         if found is Verdict.REFUSED and fails:
@@ -483,7 +567,9 @@ class Check:
                 "value", f"{doubts}; {more[found] if isinstance(found, Verdict) else found}", "test the restore"
             )
 
-    def _unlisted(self, comparer: Comparer, operator: str, scope: StateScope, name: str, listed: frozenset[str]) -> None:
+    def _unlisted(
+        self, comparer: Comparer, operator: str, scope: StateScope, name: str, listed: frozenset[str]
+    ) -> None:
         """POJOs of subclasses that are in the values and in no snapshot, as HashMap leaves them."""
         findings = comparer.findings
         found = "values were not read" if self._values is None else self._values.subclasses(operator, scope, name)
@@ -524,6 +610,10 @@ class Check:
             comparer.findings.unknown("value", text, advice)
 
 
+def _not_proven(findings: Findings, at: str, problem: str) -> None:
+    findings.unknown("job" if problem == NO_DECLARATIONS else at, problem, _PROOF)
+
+
 def _as_it_is(snapshot: SerializerSnapshot) -> SerializerSnapshot:
     return snapshot
 
@@ -550,7 +640,10 @@ def _named_classes(operators: Mapping[str, JobOperator]) -> Iterator[str]:
 
 def _all_snapshots(job_operator: JobOperator) -> Iterator[SerializerSnapshot]:
     """The serializers of an operator, with all that is in them."""
-    ahead = [*job_operator.keys, *(s for metas in job_operator.states.values() for m in metas for s in m.serializers.values())]
+    ahead = [
+        *job_operator.keys,
+        *(s for metas in job_operator.states.values() for m in metas for s in m.serializers.values()),
+    ]
     while ahead:
         snapshot = ahead.pop()
         yield snapshot

@@ -38,14 +38,15 @@ def generic(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot
             at, f"the generic type {name} became {new.details['class']}", "keep the class' name and package"
         )
     doubt = None if comparer.same_job else doubt_of_fields(name, comparer.old, comparer.new)
-    if doubt is None and comparer.from_flink_1 and _is_2(comparer.release):
+    if doubt is None and comparer.from_flink_1 and is_flink_2(comparer.release):
         doubt = doubt_of_upgrade(name, comparer.old)
     if doubt is not None:
         comparer.findings.doubts.setdefault(name, doubt)
     return Answer.AS_IS
 
 
-def _is_2(release: Release | None) -> bool:
+def is_flink_2(release: Release | None) -> bool:
+    """Whether the new job runs on Flink 2, as far as it is known."""
     return release is None or release.major >= 2
 
 
@@ -152,4 +153,13 @@ def _shape(model: ClassModel) -> ClassModel:
     return replace(model, fields=tuple(sorted(model.fields, key=lambda f: f.name)))
 
 
-__all__ = ["GONE_IN_2", "doubt_of_fields", "doubt_of_upgrade", "generic", "may_mean_other", "must_fail", "reachable"]
+__all__ = [
+    "GONE_IN_2",
+    "doubt_of_fields",
+    "doubt_of_upgrade",
+    "generic",
+    "is_flink_2",
+    "may_mean_other",
+    "must_fail",
+    "reachable",
+]

@@ -16,7 +16,6 @@ from serializers.arrays import ARRAY
 from serializers.classcode import ClassLiteral, Lambda
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT, SET_SNAPSHOT
 from serializers.javatypes import JavaType, of_class_name, parse_type
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
 from serializers.scalars import BASE
@@ -26,6 +25,7 @@ from stateextract.restore.extract import COLLECTIONS, Extractor, composite, kryo
 
 _INFO: Final = "org.apache.flink.api.common.typeinfo."
 _UTILS: Final = "org.apache.flink.api.java.typeutils."
+_AVRO: Final = "org.apache.flink.formats.avro.typeutils.AvroTypeInfo"
 _SELECTOR: Final = "org.apache.flink.api.java.functions.KeySelector"
 _HINT: Final = _INFO + "TypeHint"
 _TUPLE: Final = "org.apache.flink.api.java.tuple.Tuple"
@@ -119,7 +119,7 @@ class TypeReader:
         return None
 
     def _of_call(self, owner: str, name: str, arguments: Sequence[Value]) -> SerializerSnapshot | None:
-        if owner == _HINT and name == "getTypeInfo":
+        if name == "getTypeInfo" and len(arguments) == 1:
             return self._of_hint(arguments[0])
         known = (_INFO + "Types", _INFO + "TypeInformation", _UTILS + "TypeExtractor")
         if owner not in known or not arguments:
@@ -149,9 +149,11 @@ class TypeReader:
 
     def _of_new(self, value: New) -> SerializerSnapshot | None:
         name, arguments = value.class_name, value.arguments
-        if value.constructor is None or not name.startswith(_UTILS):
-            return self._of_hint(value)
         first = self._resolve(arguments[0]) if arguments else None
+        if name == _AVRO and len(arguments) == 1 and isinstance(first, ClassLiteral):
+            return self._extractor.avro(first.name)
+        if not name.startswith(_UTILS):
+            return self._of_hint(value)
         match name.removeprefix(_UTILS):
             case "GenericTypeInfo" if len(arguments) == 1 and isinstance(first, ClassLiteral):
                 return kryo(first.name)
@@ -201,7 +203,11 @@ class TypeReader:
         of = element.details.get("class")
         if scalar in _PRIMITIVES:
             of = f"java.lang.{_BOXED.get(scalar, scalar)}"
-        return composite(BASE + "GenericArraySerializerSnapshot", element, **{"class": of}) if isinstance(of, str) else None
+        return (
+            composite(BASE + "GenericArraySerializerSnapshot", element, **{"class": of})
+            if isinstance(of, str)
+            else None
+        )
 
     def _of_hint(self, value: Value) -> SerializerSnapshot | None:
         """``new TypeHint<…>() {}``: a class whose superclass has the type."""

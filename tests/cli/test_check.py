@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shlex
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,35 @@ def test_the_classes_of_the_new_job(out: Out, golden: Path) -> None:
     assert document["verdict"] == REFUSED
     (reason,) = {state["reason"] for state in document["states"] if state["verdict"] == REFUSED}
     assert "could not create a restore serializer for enum class" in reason
-    same = str(golden / "classes" / "old" / "enum_removed")
-    assert result(out, 0, old, "--classpath", same, "--flink", "2.3", "--backend", "rocksdb")["verdict"] == AS_IS
+    same = (old, "--classpath", str(golden / "classes" / "old" / "enum_removed"), "--flink", "2.3", "--backend", "rocksdb")
+    document = result(out, 3, *same)
+    reasons = {state["state_name"]: state["reason"] for state in document["states"]}
+    source = "operator: no class of the new job calls uid(…) with what leads to the operator e5a72f353fc1e6bbf3bd96a41384998c"
+    assert {name: reason for name, reason in reasons.items() if reason} == {"SourceReaderState": source}
+    assert result(out, 0, *same, "--classpath", str(golden / "classes" / "runner"))["verdict"] == AS_IS
+
+
+def test_classes_of_data_alone(out: Out, golden: Path, tmp_path: Path) -> None:
+    """They do not show what the job declares, unless the user says that it is the same."""
+    old = savepoint(golden, "pojo_field_added", "1.20.5-rocksdb")
+    shutil.copytree(golden / "classes" / "new" / "pojo_field_added", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "m" / "pojo_field_added" / "Job.class").unlink()
+    given = (old, "--classpath", str(tmp_path), "--flink", "1.20", "--backend", "rocksdb")
+    document = result(out, 3, *given)
+    (state,) = (state for state in document["states"] if state["state_name"] == "s")
+    assert state["reason"] == (
+        "job: no class of the class path declares states, so what the new job declares is not known; the serializers are "
+        "compatible after migration; value: m.pojo_field_added.P gets c, with what the constructor sets, else 0 or null"
+    )
+    assert result(out, 0, *given, "--same-declarations")["verdict"] == "restores after migration"
+
+
+def test_an_empty_class_path(out: Out, golden: Path, tmp_path: Path) -> None:
+    """It does not show that all classes are gone: it shows nothing."""
+    old = savepoint(golden, "pojo_field_added", "1.20.5-rocksdb")
+    document = result(out, 3, old, "--classpath", str(tmp_path), "--flink", "1.20")
+    assert document["verdict"] == UNKNOWN
+    assert "Nothing of the new job's classes: the class path has none." in document["assumptions"]
 
 
 def test_compiled_plans(out: Out, tmp_path: Path) -> None:

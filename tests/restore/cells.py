@@ -50,7 +50,9 @@ class Side:
         descriptor, arguments, getter = _KINDS[self.kind]
         types = arguments.format(type=self.type_, key=self.user_key)
         source = "OperatorStateStore" if self.kind in ("oplist", "union", "broadcast") else "RuntimeContext"
-        lasting = f"descriptor.enableTimeToLive(StateTtlConfig.newBuilder(Duration.ofHours({self.ttl_hours})).build());\n"
+        lasting = (
+            f"descriptor.enableTimeToLive(StateTtlConfig.newBuilder(Duration.ofHours({self.ttl_hours})).build());\n"
+        )
         return (
             f"public State state({source} from) throws Exception {{\n"
             f'var descriptor = new {descriptor}<>("{self.name}", {types});\n'

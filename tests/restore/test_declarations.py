@@ -1,0 +1,176 @@
+"""What the code of a job declares: classes that ``javac`` made of ``jobs/declared``, and damaged ones."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+from serializers.classcode import ClassCode, ClassLiteral, Lambda, parameter_types
+from stateextract.errors import FormatError, StateExtractError
+from stateextract.metadata.uid import operator_id
+from stateextract.restore.answers import Release
+from stateextract.restore.bytecode import Constant, Interpreter, New
+from stateextract.restore.classes import JobClasses
+from stateextract.restore.compare import label
+from stateextract.restore.declarations import Declarations, read_declarations, resolved_in
+from stateextract.restore.extract import Extractor
+from stateextract.restore.typeinfo import TypeReader
+from stateextract.snapshot.source import Store
+from tests.restore.test_golden import ARCHIVE
+
+VISIT = "PojoSerializer<declared.plain.Visits$Visit>"
+PAIR = "TupleSerializer<org.apache.flink.api.java.tuple.Tuple2>"
+
+
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("declared")
+    with tarfile.open(ARCHIVE) as found:
+        members = [member for member in found.getmembers() if member.name.startswith("classes/declared/")]
+        found.extractall(made, members, filter="data")
+    return made / "classes" / "declared"
+
+
+def job(path: Path) -> tuple[Declarations, TypeReader]:
+    classes = JobClasses([str(path)], Store())
+    found = read_declarations(classes)
+    return found, TypeReader(Extractor(classes, Release(2, 3)), lambda value: resolved_in(found, value))
+
+
+def states(path: Path) -> dict[str, tuple[str, bool | None, set[str], list[str | None]]]:
+    found, types = job(path)
+    made = {}
+    for name, (one,) in found.states.items():
+        read = [types.of(value) for value in one.types]
+        labels = [None if snapshot is None else label(snapshot) for snapshot in read]
+        made[name] = one.kind, one.ttl, set(one.uses), labels
+    return made
+
+
+def test_the_usual_ways_to_declare_a_state(declared: Path) -> None:
+    assert states(declared / "plain") == {
+        "last": ("VALUE", False, {"keyed"}, [VISIT]),
+        "count": ("VALUE", True, {"keyed"}, ["LongSerializer"]),
+        "pairs": ("LIST", False, {"keyed"}, [PAIR]),
+        "maybe": ("VALUE", None, {"keyed"}, ["ListSerializer<LongSerializer>"]),
+        "numbers": ("MAP", False, {"keyed"}, ["IntSerializer", "IntPrimitiveArraySerializer"]),
+        "shared": ("LIST", False, {"UNION"}, ["StringSerializer"]),
+        "own": ("LIST", False, {"keyed"}, [PAIR]),
+        "rules": ("MAP", False, {"BROADCAST"}, ["StringSerializer", VISIT]),
+    }
+
+
+def test_keys_uids_and_the_maximum_parallelism(declared: Path) -> None:
+    found, types = job(declared / "plain")
+    keys = [types.of_key(value) for value in found.keys]
+    assert [None if key is None else label(key) for key in keys] == [PAIR, "StringSerializer"]
+    assert found.ids == {operator_id("visits")}
+    assert found.max_parallelisms == {64}
+    assert (found.unknown, found.other_types) == ((), False)
+
+
+def test_a_method_sets_the_ttl_of_what_it_is_given(declared: Path) -> None:
+    """So it is not known of a descriptor that other code can have, and of another it is."""
+    assert states(declared / "helped") == {
+        "lasting": ("VALUE", None, {"keyed"}, ["LongSerializer"]), "plain": ("LIST", False, {"keyed"}, ["LongSerializer"]),
+    }  # fmt: skip
+
+
+def test_what_is_computed_is_not_known(declared: Path) -> None:
+    found, types = job(declared / "named")
+    assert found.unknown == ("declared.named.Named",)
+    assert [types.of_key(value) for value in found.keys] == [None]
+    assert found.max_parallelisms == {None}
+    assert found.states == {}
+
+
+def test_states_of_windows(declared: Path) -> None:
+    assert states(declared / "windowed") == {
+        "of-window": ("VALUE", False, {"window"}, ["LongSerializer"]),
+        "of-all": ("VALUE", False, {"keyed"}, ["LongSerializer"]),
+    }
+
+
+def test_constants_of_a_class_file(declared: Path) -> None:
+    code = ClassCode((declared / "plain" / "declared" / "plain" / "Visits.class").read_bytes())
+    constants = [code.value(i) for i in range(1, len(code.constants))]
+    assert "count" in constants
+    assert ClassLiteral("java.lang.Long") in constants
+    lambdas = [code.dynamic(i) for i in range(1, len(code.constants)) if code.tag(i) == 18]
+    selector = "org/apache/flink/api/java/functions/KeySelector"
+    method = "(Ldeclared/plain/Visits$Visit;)Ljava/lang/String;"
+    assert lambdas == [Lambda(selector.replace("/", "."), method, f"()L{selector};")]
+    assert parameter_types("(I[[JLjava/lang/String;D)V") == ["I", "[[J", "Ljava/lang/String;", "D"]
+    for wrong in ("", "I", "(I", "(Ljava/lang/String", "(["):
+        with pytest.raises(FormatError):
+            parameter_types(wrong)
+
+
+class _Nothing:
+    def wants(self, member: object) -> bool:
+        return True
+
+    def called(self, *_: object) -> bool:
+        return False
+
+    def stored(self, *_: object) -> None:
+        pass
+
+
+def followed(data: bytes) -> None:
+    code = ClassCode(data)
+    for method in code.methods:
+        Interpreter(code, method, _Nothing()).run()
+
+
+@pytest.mark.parametrize("name", ["plain/declared/plain/Visits", "windowed/declared/windowed/Windowed"])
+def test_a_damaged_class_file_is_an_error_or_read(declared: Path, name: str) -> None:
+    data = (declared / f"{name}.class").read_bytes()
+    followed(data)
+    begun = time.process_time()
+    for at in range(0, len(data), 11):
+        for value in (0x00, 0xAA, 0xC4, 0xFF):
+            with contextlib.suppress(StateExtractError):
+                followed(data[:at] + bytes([value]) + data[at + 1 :])
+        with pytest.raises(StateExtractError):
+            followed(data[:at])
+    assert time.process_time() - begun < 60
+
+
+def method_of(code: bytes) -> bytes:
+    """A class file whose one method stores in a field, which is what is followed, and goes on with this code."""
+
+    def text(value: str) -> bytes:
+        return b"\x01" + struct.pack(">H", len(value)) + value.encode()
+
+    field = [b"\x0c\x00\x03\x00\x08", b"\x09\x00\x02\x00\x06", text("I")]
+    constants = [text("A"), b"\x07\x00\x01", text("m"), text("()V"), text("Code"), *field]
+    code = b"\x00\x01\xb3\x00\x07" + b"\x00" * 3 + code
+    attribute = struct.pack(">HHI", 9, 9, len(code)) + code + b"\0\0\0\0"
+    method = struct.pack(">HHHHHI", 8, 3, 4, 1, 5, len(attribute)) + attribute
+    return (
+        struct.pack(">IHHH", 0xCAFEBABE, 0, 61, len(constants) + 1) + b"".join(constants)
+        + struct.pack(">HHHHHH", 1, 2, 2, 0, 0, 1) + method + b"\0\0"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [
+    b"\xaa\0\0\0" + struct.pack(">iii", 0, -(1 << 31), (1 << 31) - 1),  # a table of 2^32 jumps
+    b"\xab\0\0\0" + struct.pack(">ii", 0, 1 << 30), b"\xab\0\0\0" + struct.pack(">ii", 0, -1),
+    b"\xca", b"\xff", b"\x12", b"\xa7\x00", b"\xc4", b"\xc4\x01\x00\x00", b"\xbb\x00\x09", b"\xb8\x00\x01",
+])  # fmt: skip
+def test_code_that_is_none(code: bytes) -> None:
+    with pytest.raises(FormatError):
+        followed(method_of(code))
+
+
+def test_nothing_is_under_an_empty_stack(declared: Path) -> None:
+    """Code that takes more than was pushed, as after paths meet: the values are not known."""
+    followed(method_of(b"\x57\x58\x5e\x5f\xb1"))
+    assert New("A", 0).arguments == ()
+    assert Constant(1) == Constant(1)
