@@ -33,7 +33,7 @@ LOSES, REFUSED, UNKNOWN, AS_IS = (
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Savepoints and classes of a few of the restores that were run."""
     folder = tmp_path_factory.mktemp("restores")
-    cells = ("ttl_on", "enum_removed", "map_key_pojo", "pojo_list_field", "pojo_field_added")
+    cells = ("ttl_on", "enum_removed", "map_key_pojo", "pojo_list_field", "pojo_field_added", "runner")
     with tarfile.open(ROOT / "tests" / "restore" / "golden.tar.xz") as archive:
         members = [m for m in archive.getmembers() if any(f"/{cell}/" in f"{m.name}/" for cell in cells)]
         archive.extractall(folder, members, filter="data")
