@@ -1,5 +1,7 @@
 import com.sun.management.OperatingSystemMXBean;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.avro.Schema;
@@ -34,8 +36,9 @@ import org.apache.parquet.hadoop.metadata.CompressionCodecName;
  * Makes a native savepoint of POJOs, or reads one with the State Processor API and writes it as Parquet.
  *
  * <p>Arguments: {@code write BACKEND ROWS DIRECTORY} prints the path of the savepoint. {@code read BACKEND SAVEPOINT DIRECTORY
- * TIMES} prints the seconds, a comma and the seconds of processor time of each of several jobs in this JVM, from building the job
- * to its end. The backend is {@code heap} or {@code rocksdb}. Two subtasks.
+ * TIMES} prints the seconds, the seconds of processor time and the number of read calls to the system (0 if the system does not count them)
+ * of each of several jobs in this JVM, from building the job to its end, with commas. The backend is {@code heap}, {@code
+ * heap-snappy} (with snapshot compression) or {@code rocksdb}. Two subtasks.
  */
 public class StateProcessor {
     private static final int PARALLELISM = 2;
@@ -64,18 +67,33 @@ public class StateProcessor {
     }
 
     public static void main(String[] arguments) throws Exception {
-        StateBackend backend = arguments[1].equals("heap") ? new HashMapStateBackend() : new EmbeddedRocksDBStateBackend();
+        StateBackend backend = arguments[1].equals("rocksdb") ? new EmbeddedRocksDBStateBackend() : new HashMapStateBackend();
         if (arguments[0].equals("write")) {
             System.out.println(write(arguments[1], Long.parseLong(arguments[2]), arguments[3]));
         } else {
             for (int i = 0; i < Integer.parseInt(arguments[4]); i++) {
                 long start = System.nanoTime();
                 long used = PROCESS.getProcessCpuTime();
+                long calls = readCalls();
                 read(backend, arguments[2], Path.of(arguments[3], "run-" + i));
-                System.out.println((System.nanoTime() - start) / 1e9 + "," + (PROCESS.getProcessCpuTime() - used) / 1e9);
+                double seconds = (System.nanoTime() - start) / 1e9;
+                double processor = (PROCESS.getProcessCpuTime() - used) / 1e9;
+                System.out.println(seconds + "," + processor + "," + (readCalls() - calls));
             }
         }
         System.exit(0);
+    }
+
+    /** How often this process has called the system to read. */
+    private static long readCalls() throws IOException {
+        Path counters = Path.of("/proc/self/io");
+        if (!Files.isReadable(counters)) {
+            return 0;
+        }
+        return Files.readAllLines(counters).stream()
+                .filter(line -> line.startsWith("syscr: "))
+                .mapToLong(line -> Long.parseLong(line.substring(7)))
+                .sum();
     }
 
     private static StreamExecutionEnvironment environment(Configuration configuration) {
@@ -87,11 +105,12 @@ public class StateProcessor {
     /** The source counts on after the last row and waits, so that the job runs when the savepoint is taken. */
     private static String write(String backend, long rows, String directory) throws Exception {
         Configuration configuration = new Configuration();
-        configuration.setString("state.backend.type", backend.equals("heap") ? "hashmap" : "rocksdb");
+        configuration.setString("state.backend.type", backend.equals("rocksdb") ? "rocksdb" : "hashmap");
         configuration.setString("execution.checkpointing.storage", "filesystem");
         configuration.setString("execution.checkpointing.dir", Path.of(directory, "checkpoints").toUri().toString());
         StreamExecutionEnvironment env = environment(configuration);
         env.setMaxParallelism(128);
+        env.getConfig().setUseSnapshotCompression(backend.equals("heap-snappy"));
         env.fromSource(new NumberSequenceSource(0, Long.MAX_VALUE - 1), WatermarkStrategy.noWatermarks(), "numbers")
                 .setParallelism(1)
                 .filter(number -> {

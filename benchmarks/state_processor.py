@@ -2,7 +2,8 @@
 
     python -m benchmarks.state_processor [--rows 2000000] [--times 2]
 
-``StateProcessor.java`` makes a native savepoint of the HashMap backend and one of RocksDB, by a job of Flink 2.3.
+``StateProcessor.java`` makes native savepoints by a job of Flink 2.3: of the HashMap backend, of the same with snapshot
+compression (Snappy, with which Flink reads blocks instead of single values), and of RocksDB.
 It reads each with ``SavepointReader`` and writes Parquet by ``FileSink``, several times in one JVM, of which the best run
 counts. The JVM's own start does not count. stateextract's time is that of ``stateextract extract --engine local`` as a whole
 process. The rows of both outputs are compared. Needs a JDK 17 and Maven, which fetches the jars on the first run.
@@ -30,7 +31,7 @@ from tests.golden.generate import OPENED
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "benchmarks" / "StateProcessor.java"
 POM = ROOT / "benchmarks" / "state-processor-pom.xml"
-BACKENDS = ("heap", "rocksdb")
+BACKENDS = ("heap", "heap-snappy", "rocksdb")
 GOAL = 1.0
 """stateextract is at least as fast."""
 FIELDS = ("active", "balance", "name", "orders", "updated")
@@ -98,6 +99,7 @@ def measure(flink: Flink, backend: str, rows: int, folder: Path, times: int) -> 
     assert ours.num_rows == rows
     assert ours.cast(theirs.schema).equals(theirs)
     subject = f"{backend}, {rows:,} POJOs, {size / 1e6:.0f} MB"
+    yield Measurement(subject, "State Processor API, read calls per kB", min(float(line[2]) for line in lines) / size * 1e3)
     for number, quantity in enumerate(("", ", processor time")):
         mine, flinks = min(run[number] for run in runs), [float(line[number]) for line in lines]
         yield Measurement(subject, f"stateextract, whole process{quantity}", mine, "s")
