@@ -6,7 +6,7 @@ Parts of a row have cursors of their own, which share that knowledge. May import
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE
 from stateextract.columnar.layout import Python
@@ -48,19 +48,24 @@ class Empty:
 
 
 class ValueReader(Reader):
-    """Reads the bytes of a row, or of a part of one."""
+    """Reads the bytes of a row, or of a part of one; :param empty: what is known of the row so far."""
 
     __slots__ = ("empty",)
 
-    def __init__(self, data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None, base: int = 0) -> None:
+    def __init__(
+        self,
+        data: bytes | bytearray | memoryview,
+        pos: int = 0,
+        end: int | None = None,
+        base: int = 0,
+        empty: Empty | None = None,
+    ) -> None:
         super().__init__(data, pos, end, base)
-        self.empty = Empty()
+        self.empty = Empty() if empty is None else empty
 
     def part(self, begin: int, end: int) -> ValueReader:
         """A cursor over some of the bytes."""
-        reader = ValueReader(self.data, begin, end, self.base)
-        reader.empty = self.empty
-        return reader
+        return ValueReader(self.data, begin, end, self.base, self.empty)
 
 
 def room_of(value: Any) -> int:
@@ -69,15 +74,19 @@ def room_of(value: Any) -> int:
     left: list[Iterable[Any]] = [(value,)]
     while left:
         for one in left.pop():
+            room += 8
             kind = type(one)
-            if kind is dict:
+            if kind is str or kind is bytes:
+                room += len(one)
+            elif kind is dict:
                 left.append(one.values())
             elif kind is list or kind is tuple:
                 left.append(one)
-            elif kind is not int and isinstance(one, str | bytes):
+            elif kind not in _FIXED and isinstance(one, str | bytes):
                 room += len(one)
-            room += 8
     return room
 
+
+_FIXED: Final = frozenset((int, float, bool, type(None)))
 
 __all__ = ["Empty", "Leaf", "ValueReader", "room_of"]

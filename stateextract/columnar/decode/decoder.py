@@ -23,11 +23,11 @@ from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.assembly import Arena
 from stateextract.columnar.decode.by_python import Decoded, LookAhead
-from stateextract.columnar.interpreter import interpret
+from stateextract.columnar.interpreter import DECODERS, interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.columnar.program.operations import ColumnNode, Kind, Program
-from stateextract.columnar.value_reader import Empty, Leaf
+from stateextract.columnar.value_reader import Empty, Leaf, ValueReader
 from stateextract.derived import derived
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
@@ -40,6 +40,7 @@ BATCH_BYTES = 32 << 20
 _FIRST_ROWS = 1 << 10
 _MAX_DATA = (1 << 31) - 64  # Arrow's int32 offsets
 _ENDLESS = 1 << 62
+_NO_CHANGES = vars(ChangeCounts())
 
 
 class Stop(Enum):
@@ -483,6 +484,7 @@ class InterpreterDecoder:
         self.batch_bytes = batch_bytes // 8  # Python values take far more room than their bytes
         self.batch_room = batch_bytes
         self.most_room = max(ROOM * policy.max_value_bytes, 2 * batch_bytes)
+        self.least_room = layout.room
         self.values: list[Any] = []
         self.bytes = self.room = 0
 
@@ -491,19 +493,24 @@ class InterpreterDecoder:
         return len(self.values)
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
-        view = data.view
+        counts, empty = ChangeCounts(), Empty(self.most_room)
+        reader = ValueReader(data.view, pos, end, empty=empty)
+        read = DECODERS[type(self.layout)]
         entries = 0
         while entries < limit:
             if self.is_full:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
-            counts, empty = ChangeCounts(), Empty(self.most_room)
+            empty.values = empty.room = 0
             try:
-                value, after = interpret(self.layout, view, pos, end, counts, empty)
+                value = read(self.layout, reader, counts)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
             # What takes no bytes takes room all the same.
-            self._add(value, after - pos + empty.values, empty.room, counts)
-            pos = after
+            self._add(value, reader.pos - pos + empty.values, empty.room)
+            if vars(counts) != _NO_CHANGES:
+                self._count(counts)
+                counts = ChangeCounts()
+            pos = reader.pos
             entries += 1
         return Progress(Stop.DONE, entries, pos, rows=entries)
 
@@ -512,12 +519,15 @@ class InterpreterDecoder:
         """Whether the batch is to be taken before the next entry."""
         return len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room
 
-    def _add(self, value: Any, size: int, room: int, counts: ChangeCounts) -> None:
+    def _add(self, value: Any, size: int, room: int) -> None:
         if self.keep:
             self.values.append(value)
-            self.counts += counts
             self.bytes += size
-            self.room += room + self.layout.room
+            self.room += room + self.least_room
+
+    def _count(self, counts: ChangeCounts) -> None:
+        if self.keep:
+            self.counts += counts
 
     def decode_whole(self, data: Block, pos: int, end: int) -> None:
         """Decode one entry whose length is known.
@@ -531,7 +541,8 @@ class InterpreterDecoder:
                 raise FormatError("it does not end at its recorded length", offset=after)
         except FormatError as error:
             raise misread("entry", error) from None
-        self._add(value, end - pos, empty.room, counts)
+        self._add(value, end - pos, empty.room)
+        self._count(counts)
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()

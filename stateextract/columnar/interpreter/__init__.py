@@ -100,9 +100,7 @@ def interpret(
     :raises UndecodableError: a value or a class that no decoder here can read.
     :raises ValueRefusedError: a null map key.
     """
-    reader = ValueReader(data, pos, end)
-    if empty is not None:
-        reader.empty = empty
+    reader = ValueReader(data, pos, end, empty=empty)
     value = _value(layout, reader, ChangeCounts() if counts is None else counts)
     return value, reader.pos
 
@@ -467,18 +465,18 @@ def _undecodable(node: Undecodable, r: Reader, counts: ChangeCounts) -> Any:
 
 
 def _python(node: Python, r: ValueReader, counts: ChangeCounts) -> Any:
-    start, begin, before = r.offset, r.pos, counts.lone_surrogates
+    begin, before, empty = r.pos, counts.lone_surrogates, r.empty
     try:
         if node.inner is None:
-            value, r.pos = node.decode(r.data, r.pos, r.end)
+            value, r.pos = node.decode(r.data, begin, r.end)
         else:
-            value, r.pos = node.decode(r.data, r.pos, r.end, node.inner, counts)
+            value, r.pos = node.decode(r.data, begin, r.end, node.inner, counts)
     except StateExtractError as error:
-        raise error.at(offset=start) from None
-    if node.plan is not None and r.empty.leaves is not None:
-        r.empty.leaves.append((node, begin, r.pos, value, counts.lone_surrogates - before))
+        raise error.at(offset=r.base + begin) from None
+    if empty.leaves is not None and node.plan is not None:
+        empty.leaves.append((node, begin, r.pos, value, counts.lone_surrogates - before))
     # Objects may refer to each other, so that a long value has few bytes.
-    r.empty.take(room_of(value), start)
+    empty.take(room_of(value), r.base + begin)
     return value
 
 
