@@ -14,7 +14,6 @@ from serializers.kryo import jdk, times, wire
 from serializers.kryo.containers import (
     Factory,
     arrays_as_list2,
-    char,
     collection2,
     collection5,
     empty,
@@ -26,9 +25,10 @@ from serializers.kryo.containers import (
     singleton,
     wrapped,
 )
+from serializers.kryo.forms import Plain, Single
 from serializers.kryo.javaobjects import java_object
-from serializers.kryo.reader import Body, Generics, Kryo
-from serializers.kryo.values import Byte, Float, Long, Obj, Short
+from serializers.kryo.reader import Body, Form, Generics, Kryo
+from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
 from serializers.kryo.wire import Input
 from serializers.protobuf import parse_message
 from stateextract.errors import FormatError
@@ -41,29 +41,19 @@ WITHOUT_REFERENCES: Final = frozenset(
 WRITES_ITSELF: Final = frozenset(["com.esotericsoftware.kryo.KryoSerializable"])
 
 
-def simple(read: Callable[[Input], Any], kind: str | None = None) -> Factory:
-    """A value that one function reads; with ``kind`` as an :class:`Obj`."""
-
-    def make(class_name: str) -> Body:
-        if kind is None:
-            return lambda k, s, slot, generics: read(s)
-
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            value = read(s)
-            return None if value is None else Obj(class_name, kind, value)
-
-        return body
-
-    return make
+def simple(read: Callable[[Input], Any], kind: str, made: Callable[[Any], Any] | None = None) -> Factory:
+    """A value that one function reads, as an :class:`Obj`."""
+    return lambda class_name: Single(class_name, kind, lambda k: read, made)
 
 
-def flavoured(name: str, wrap: Callable[[Any], Any]) -> Factory:
+def plain(type_: type, read: Callable[[Input], Any], made: Callable[[Any], Any] | None = None) -> Factory:
+    """A number, a string or a boolean."""
+    return lambda class_name: Plain(type_, lambda k: read, made)
+
+
+def flavoured(type_: type, name: str, made: Callable[[Any], Any] | None = None) -> Factory:
     """A number of fixed width."""
-    return lambda class_name: lambda k, s, slot, generics: wrap(getattr(k.fixed, name)(s))
-
-
-def _wrap_int(read: Callable[[Input], int], wrap: Callable[[int], Any]) -> Callable[[Input], Any]:
-    return lambda s: wrap(read(s))
+    return lambda class_name: Plain(type_, lambda k: getattr(k.fixed, name), made)
 
 
 def _big_integer(s: Input) -> int | None:
@@ -89,20 +79,20 @@ def _blob_or_null(s: Input) -> bytes | None:
     return None if n < 0 else wire.take(s, n, "bytes")
 
 
-def _message(class_name: str, message_class: Any, read: Callable[[Input], bytes | None]) -> Body:
+def _message(class_name: str, message_class: Any, read: Callable[[Input], bytes | None]) -> Form:
     """A message of Protobuf, parsed."""
 
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+    def message(s: Input) -> Any:
         start = s.pos
         raw = read(s)
         if raw is None:
             return None
         try:
-            return Obj(class_name, "message", parse_message(message_class, raw))
+            return parse_message(message_class, raw)
         except FormatError as error:
             raise error.at(offset=start) from None
 
-    return body
+    return Single(class_name, "message", lambda k: message)
 
 
 # ---- odds and ends
@@ -130,20 +120,20 @@ def _uuid_text(high: int, low: int) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def uuid2(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+def uuid2(class_name: str) -> Form:
+    def read(s: Input) -> str:
         high = wire.zigzag_long(s)
-        return Obj(class_name, "text", _uuid_text(high, wire.zigzag_long(s)))
+        return _uuid_text(high, wire.zigzag_long(s))
 
-    return body
+    return Single(class_name, "text", lambda k: read)
 
 
-def uuid5(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        high = k.fixed.i64(s)
-        return Obj(class_name, "text", _uuid_text(high, k.fixed.i64(s)))
+def uuid5(class_name: str) -> Form:
+    def reader(k: Kryo) -> Callable[[Input], str]:
+        i64 = k.fixed.i64
+        return lambda s: _uuid_text(i64(s), i64(s))
 
-    return body
+    return Single(class_name, "text", reader)
 
 
 def bit_set(class_name: str) -> Body:
@@ -165,11 +155,8 @@ def bit_set(class_name: str) -> Body:
     return body
 
 
-def locale5(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        return Obj(class_name, "text", locale_text(*(wire.string(s) or "" for _ in range(3))))
-
-    return body
+def _locale5(s: Input) -> str:
+    return locale_text(*(wire.string(s) or "" for _ in range(3)))
 
 
 def locale_text(language: str, country: str, variant: str) -> str:
@@ -192,13 +179,15 @@ def locale2(class_name: str) -> Body:
     return body
 
 
-def pattern5(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        text = wire.string(s)
-        wire.vint(s)
-        return Obj(class_name, "text", text)
+def _pattern5(s: Input) -> str | None:
+    text = wire.string(s)
+    wire.vint(s)
+    return text
 
-    return body
+
+def pattern5(class_name: str) -> Form:
+    """The pattern and its flags."""
+    return Single(class_name, "text", lambda k: _pattern5, nullable=False)
 
 
 def socket_address(class_name: str) -> Body:
@@ -240,15 +229,15 @@ _TEXT: Final = simple(wire.string, "text")
 _DATE: Final = simple(wire.vlong_signed, "date")
 
 _COMMON: Final[dict[str, Factory]] = {
-    "java.lang.Integer": simple(wire.zigzag_int),
-    "java.lang.Long": simple(_wrap_int(wire.zigzag_long, Long)),
-    "java.lang.Short": flavoured("i16", Short),
-    "java.lang.Character": flavoured("u16", char),
-    "java.lang.Byte": simple(_wrap_int(wire.i8, Byte)),
-    "java.lang.Boolean": simple(wire.boolean),
-    "java.lang.Float": flavoured("f32", Float),
-    "java.lang.Double": flavoured("f64", float),
-    "java.lang.String": simple(wire.string),
+    "java.lang.Integer": plain(int, wire.zigzag_int),
+    "java.lang.Long": plain(Long, wire.zigzag_long, Long),
+    "java.lang.Short": flavoured(Short, "i16", Short),
+    "java.lang.Character": lambda class_name: Plain(Char, lambda k: k.fixed.char, Char),
+    "java.lang.Byte": plain(Byte, wire.i8, Byte),
+    "java.lang.Boolean": plain(bool, wire.boolean),
+    "java.lang.Float": flavoured(Float, "f32", Float),
+    "java.lang.Double": flavoured(float, "f64"),
+    "java.lang.String": plain(str, wire.string),
     "java.lang.StringBuilder": _TEXT,
     "java.lang.StringBuffer": _TEXT,
     "java.lang.Class": class_object,
@@ -277,8 +266,8 @@ _COMMON: Final[dict[str, Factory]] = {
     "java.util.Collections$SingletonMap": singleton("map"),
     "java.text.SimpleDateFormat": java_object,
     "java.util.concurrent.atomic.AtomicInteger": simple(wire.zigzag_int, "wrapped"),
-    "java.util.concurrent.atomic.AtomicLong": simple(_wrap_int(wire.zigzag_long, Long), "wrapped"),
-    "java.util.concurrent.atomic.AtomicBoolean": simple(_wrap_int(wire.zigzag_int, bool), "wrapped"),
+    "java.util.concurrent.atomic.AtomicLong": simple(wire.zigzag_long, "wrapped", Long),
+    "java.util.concurrent.atomic.AtomicBoolean": simple(wire.zigzag_int, "wrapped", bool),
     "java.util.concurrent.atomic.AtomicReference": wrapped(typed=True),
 }
 
@@ -293,9 +282,9 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
         "java.util.Locale": locale2,
         "java.util.regex.Pattern": _TEXT,
         "java.util.Optional": wrapped(typed=True),
-        "java.util.OptionalInt": optional_number2(lambda k, s: wire.zigzag_int(s)),
-        "java.util.OptionalLong": optional_number2(lambda k, s: Long(wire.zigzag_long(s))),
-        "java.util.OptionalDouble": optional_number2(lambda k, s: k.fixed.f64(s)),
+        "java.util.OptionalInt": optional_number2(lambda k: wire.zigzag_int, int),
+        "java.util.OptionalLong": optional_number2(lambda k: wire.zigzag_long, Long),
+        "java.util.OptionalDouble": optional_number2(lambda k: k.fixed.f64, float),
         **times.KRYO2,
     },
     5: {
@@ -308,7 +297,7 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
         "java.util.Arrays$ArrayList": collection5("list"),
         "java.sql.Timestamp": simple(_sql_timestamp5, "sql_timestamp"),
         "java.util.UUID": uuid5,
-        "java.util.Locale": locale5,
+        "java.util.Locale": simple(_locale5, "text"),
         "java.util.regex.Pattern": pattern5,
         "java.net.URL": _TEXT,
         **dict.fromkeys(
@@ -342,7 +331,7 @@ def is_container(flavour: int, class_name: str) -> bool:
     return not (class_name in _OWN[flavour] or class_name in _COMMON) and _container(flavour, class_name) is not None
 
 
-def well_known(flavour: int, class_name: str) -> Body | None:
+def well_known(flavour: int, class_name: str) -> Body | Form | None:
     """The body of a class of the JDK."""
     factory = _OWN[flavour].get(class_name) or _COMMON.get(class_name) or _container(flavour, class_name)
     if factory is not None:
@@ -359,7 +348,7 @@ _HEIRS: Final = jdk.SORTED_SETS | jdk.QUEUES | jdk.SORTED_MAPS | frozenset(
 )  # fmt: skip
 
 
-def inherited(flavour: int, above: str, class_name: str) -> Body | None:
+def inherited(flavour: int, above: str, class_name: str) -> Body | Form | None:
     """The body that a class takes over from a supertype of the JDK: Kryo chooses serializers by assignability."""
     factory = (_OWN[flavour].get(above) or _COMMON.get(above)) if above in _HEIRS else None
     factory = factory or _container(flavour, above)
@@ -414,7 +403,7 @@ def register_kryo_serializer(serializer: str, factory: Factory) -> None:
     PLUGINS[serializer] = factory
 
 
-def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
+def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | Form | None:
     """The body that a Kryo serializer writes for a class; ``None`` where it is not known."""
     from serializers.kryo import fields
 
@@ -434,7 +423,7 @@ def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
         return (map2() if k.flavour == 2 else map5())(class_name)
     if serializer == _KRYO + "FieldSerializer":
         model = k.classes.get(class_name)
-        return None if model is None else fields.object_body(k, model)
+        return None if model is None else fields.object_body(model)
     package, _, name = serializer.rpartition("$")
     known = _DEFAULT.get(name) if package == _KRYO + "DefaultSerializers" else None
     if known is None and serializer.startswith("com.twitter.chill.java."):

@@ -7,196 +7,162 @@ A function here makes a *factory*: called with a class name, it gives the body o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from serializers.javatypes import JavaType
 from serializers.kryo import wire
-from serializers.kryo.reader import Body, Generics, Kryo
-from serializers.kryo.values import Char, Float, Long, Obj, Short
+from serializers.kryo.forms import Entries, Fill, Holder, Items, Single
+from serializers.kryo.json import PLAIN
+from serializers.kryo.reader import Body, Form, Generics, Kryo
+from serializers.kryo.values import Char, Float, Long, Short
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 
-Factory = Callable[[str], Body]
+Factory = Callable[[str], Body | Form]
+
 
 def collection2(kind: str, comparator: bool = False) -> Factory:
     """Kryo 2: a count and the elements; without their classes where a type argument is final."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            items: list[Any] = []
-            obj = Obj(class_name, kind, items)
-            if slot >= 0:
-                s.refs[slot] = obj
-            if comparator:
-                k.value(s)
-            element = None
-            if generics and generics[0] is not None and k.classes.is_final(generics[0]):
-                element = k.type(generics[0])
-            for _ in range(wire.count(s, "elements")):
-                items.append(k.value(s) if element is None else k.object_or_null(s, element))
-            return obj
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
+        if comparator:
+            k.value(s)
+        element = k.final_type(generics[0]) if generics else None
+        read = k.value if element is None else element.read_or_null
+        for _ in range(wire.count(s, "elements")):
+            items.append(read(s))
+        return True
 
-        return body
-
-    return make
+    return lambda class_name: Items(class_name, kind, fill)
 
 
 def collection5(kind: str, comparator: bool = False, nulls: bool = True) -> Factory:
     """Kryo 5: a flagged count; the class once where all elements have one, or not at all where a type argument is final."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            items: list[Any] = []
-            obj = Obj(class_name, kind, items)
-            if slot >= 0:
-                s.refs[slot] = obj
-            start = s.pos
-            flag, n = wire.flagged_count_or_null(s)
-            if n < 0:
-                return None
-            if comparator:
-                k.value(s)
-            if n == 0:
-                return obj
-            arguments = generics.arguments if generics is not None else None
-            below = arguments[-1] if arguments else None
-            element = None
-            if arguments and arguments[0].name is not None and k.classes.is_final(arguments[0].name):
-                element, has_null = k.type(arguments[0].name), flag
-                if not nulls and flag:
-                    raise FormatError("a flag where none is written", offset=start)
-            elif flag:
-                name = k.class_name(s)
-                if name is None:
-                    wire.spend(s, n)
-                    items.extend([None] * n)
-                    return obj
-                element, has_null = k.type(name), nulls and wire.boolean(s)
-            if n > s.end - s.pos:
-                raise wire.truncated(f"{n} elements", start)
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
+        start = s.pos
+        flag, n = wire.flagged_count_or_null(s)
+        if n < 0:
+            return False
+        if comparator:
+            k.value(s)
+        if n == 0:
+            return True
+        arguments = generics.arguments if generics is not None else None
+        below = arguments[-1] if arguments else None
+        element = k.final_type(arguments[0].name) if arguments else None
+        read = k.value
+        if element is not None:
+            if not nulls and flag:
+                raise FormatError("a flag where none is written", offset=start)
+            read = element.read_or_null if flag else element.read
+        elif flag:
+            element = k.class_reference(s)
             if element is None:
-                for _ in range(n):
-                    items.append(k.value(s, below))
-            elif has_null:
-                for _ in range(n):
-                    items.append(k.object_or_null(s, element, below))
-            else:
-                for _ in range(n):
-                    items.append(k.object(s, element, below))
-            return obj
+                wire.spend(s, n)
+                items.extend([None] * n)
+                return True
+            read = element.read_or_null if nulls and wire.boolean(s) else element.read
+        if n > s.end - s.pos:
+            raise wire.truncated(f"{n} elements", start)
+        for _ in range(n):
+            items.append(read(s, below))
+        return True
 
-        return body
-
-    return make
+    return lambda class_name: Items(class_name, kind, fill)
 
 
 def map2(comparator: bool = False) -> Factory:
     """Kryo 2: a count, keys and values."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            pairs: list[tuple[Any, Any]] = []
-            obj = Obj(class_name, "map", pairs)
-            if slot >= 0:
-                s.refs[slot] = obj
-            if comparator:
-                k.value(s)
-            types = [
-                k.type(generics[i])
-                if generics and len(generics) > i and generics[i] is not None and k.classes.is_final(generics[i])
-                else None
-                for i in (0, 1)
-            ]
-            for _ in range(wire.count(s, "entries")):
-                key, value = (k.value(s) if t is None else k.object_or_null(s, t) for t in types)
-                pairs.append((key, value))
-            return obj
+    def fill(k: Kryo, s: Input, generics: Generics, pairs: list[Any]) -> bool:
+        if comparator:
+            k.value(s)
+        types = [k.final_type(generics[i]) if generics and len(generics) > i else None for i in (0, 1)]
+        read_key, read_value = (k.value if type_ is None else type_.read_or_null for type_ in types)
+        for _ in range(wire.count(s, "entries")):
+            key = read_key(s)
+            pairs.append((key, read_value(s)))
+        return True
 
-        return body
-
-    return make
+    return lambda class_name: Entries(class_name, fill)
 
 
 def map5(comparator: bool = False, nulls: bool = True) -> Factory:
     """Kryo 5: a count plus one, keys and values."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            pairs: list[tuple[Any, Any]] = []
-            obj = Obj(class_name, "map", pairs)
-            if slot >= 0:
-                s.refs[slot] = obj
-            n = wire.count_or_null(s, "entries")
-            if n < 0:
-                return None
-            if comparator:
-                k.value(s)
-            arguments = (generics.arguments if generics is not None else None) or ()
-            parts = []
-            for i in (0, 1):
-                name = arguments[i].name if i < len(arguments) else None
-                final = k.type(name) if name is not None and k.classes.is_final(name) else None
-                parts.append((final, arguments[0 if i == 0 else -1] if arguments else None))
-            typed = k.object_or_null if nulls else k.object
-            for _ in range(n):
-                key, value = (k.value(s, g) if t is None else typed(s, t, g) for t, g in parts)
-                pairs.append((key, value))
-            return obj
+    def fill(k: Kryo, s: Input, generics: Generics, pairs: list[Any]) -> bool:
+        n = wire.count_or_null(s, "entries")
+        if n < 0:
+            return False
+        if comparator:
+            k.value(s)
+        read_key = read_value = k.value
+        of_key = of_value = None
+        arguments = generics.arguments if generics is not None else None
+        if arguments:
+            types = [k.final_type(arguments[i].name) if i < len(arguments) else None for i in (0, 1)]
+            read_key, read_value = (
+                k.value if type_ is None else type_.read_or_null if nulls else type_.read for type_ in types
+            )
+            of_key, of_value = arguments[0], arguments[-1]
+        for _ in range(n):
+            key = read_key(s, of_key)
+            pairs.append((key, read_value(s, of_value)))
+        return True
 
-        return body
-
-    return make
+    return lambda class_name: Entries(class_name, fill)
 
 
 def singleton(kind: str) -> Factory:
     """``Collections.singleton…``: the element or entry itself."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            if kind == "map":
-                key = k.value(s)
-                return Obj(class_name, kind, [(key, k.value(s))])
-            return Obj(class_name, kind, [k.value(s)])
+    def fill(k: Kryo, s: Input, generics: Generics, found: list[Any]) -> bool:
+        first = k.value(s)
+        found.append(first if kind != "map" else (first, k.value(s)))
+        return True
 
-        return body
-
-    return make
+    return lambda class_name: _container(class_name, kind, fill)
 
 
 def empty(kind: str) -> Factory:
     """``Collections.empty…``: nothing."""
-    return lambda class_name: lambda k, s, slot, generics: Obj(class_name, kind, [])
+    return lambda class_name: _container(class_name, kind, lambda k, s, generics, found: True)
 
 
-def enum_set(class_name: str) -> Body:
+def _container(class_name: str, kind: str, fill: Fill) -> Form:
+    """A collection or map that its elements cannot refer to."""
+    return Entries(class_name, fill, early=False) if kind == "map" else Items(class_name, kind, fill, early=False)
+
+
+def enum_set(class_name: str) -> Form:
     """``EnumSetSerializer``: the class once, a count, the constants without marks."""
 
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
         start = s.pos
         name = k.class_name(s)
         if name is None:
             raise FormatError("a set of enum constants without a class", offset=start)
         element = k.type(name)
-        n = wire.count(s, "elements")
-        return Obj(class_name, "set", [element.body(k, s, -1, None) for _ in range(n)])
+        for _ in range(wire.count(s, "elements")):
+            items.append(element.body(k, s, -1, None))
+        return True
 
-    return body
+    return Items(class_name, "set", fill, early=False)
 
 
-def arrays_as_list2(class_name: str) -> Body:
+def arrays_as_list2(class_name: str) -> Form:
     """chill's ``ArraysAsListSerializer``: a count, the component class, the elements."""
 
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        items: list[Any] = []
-        obj = Obj(class_name, "list", items)
-        s.refs[slot] = obj
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
         n = wire.count(s, "elements")
         k.class_name(s)
-        items.extend(k.value(s) for _ in range(n))
-        return obj
+        for _ in range(n):
+            items.append(k.value(s))
+        return True
 
-    return body
+    return Items(class_name, "list", fill)
 
 
 def wrapped(typed: bool) -> Factory:
@@ -206,18 +172,11 @@ def wrapped(typed: bool) -> Factory:
         its class where the type argument is final.
     """
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            obj = Obj(class_name, "wrapped", None)
-            s.refs[slot] = obj
-            name = _first_argument(k, generics) if typed else None
-            final = name is not None and k.classes.is_final(name)
-            obj.value = k.object_or_null(s, k.type(name)) if final and name is not None else k.value(s)
-            return obj
+    def read(k: Kryo, s: Input, generics: Generics) -> Any:
+        final = k.final_type(_first_argument(k, generics)) if typed else None
+        return k.value(s) if final is None else final.read_or_null(s)
 
-        return body
-
-    return make
+    return lambda class_name: Holder(class_name, read)
 
 
 def _first_argument(k: Kryo, generics: Generics) -> str | None:
@@ -227,31 +186,29 @@ def _first_argument(k: Kryo, generics: Generics) -> str | None:
     return name
 
 
-def optional_number(field: str, wrap: Callable[[Any], Any]) -> Factory:
+def optional_number(field: str, made: Callable[[Any], Any]) -> Factory:
     """``OptionalInt`` and its like: whether it is present, then the number if it is."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            present = wire.boolean(s)
-            return Obj(class_name, "wrapped", wrap(getattr(k.fixed, field)(s)) if present else None)
+    def reader(k: Kryo) -> Callable[[Input], Any]:
+        number = getattr(k.fixed, field)
+        return lambda s: made(number(s)) if wire.boolean(s) else None
 
-        return body
-
-    return make
+    return lambda class_name: Single(class_name, "wrapped", reader, nullable=False)
 
 
-def optional_number2(read: Callable[[Kryo, Input], Any]) -> Factory:
+def optional_number2(reader_of: Callable[[Kryo], Callable[[Input], Any]], made: Callable[[Any], Any]) -> Factory:
     """The same written field by field, present or not."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            present = wire.boolean(s)
-            value = read(k, s)
-            return Obj(class_name, "wrapped", value if present else None)
+    def reader(k: Kryo) -> Callable[[Input], Any]:
+        number = reader_of(k)
 
-        return body
+        def read(s: Input) -> Any:
+            present, value = wire.boolean(s), number(s)
+            return made(value) if present else None
 
-    return make
+        return read
+
+    return lambda class_name: Single(class_name, "wrapped", reader, nullable=False)
 
 
 # ---- arrays
@@ -259,51 +216,55 @@ def optional_number2(read: Callable[[Kryo, Input], Any]) -> Factory:
 _ELEMENTS: Final = {"short": ("h", 2), "char": ("H", 2), "float": ("f", 4), "double": ("d", 8)}
 
 
-def array(type_: JavaType) -> Body:
+def array(type_: JavaType) -> Form:
     """An array: a count plus one, then the elements."""
     name, component = type_.class_name, type_.component
+    if component == JavaType("byte"):
+        return Single(name, "bytes", lambda k: _byte_array)
     if component.is_primitive:
-        return _primitives(name, component.name)
+        return Items(name, "list", _PRIMITIVES[component.name], early=False)
     element_name = component.class_name
 
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        items: list[Any] = []
-        obj = Obj(name, "list", items)
-        s.refs[slot] = obj
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
         n = wire.count_or_null(s, "elements")
         if n < 0:
-            return None
+            return False
         below = generics if k.flavour == 2 else None
-        if n and k.classes.is_final(element_name):
-            element = k.type(element_name)
-            items.extend(k.object_or_null(s, element, below) for _ in range(n))
-        else:
-            items.extend(k.value(s, below) for _ in range(n))
-        return obj
+        element = k.final_type(element_name) if n else None
+        read = k.value if element is None else element.read_or_null
+        for _ in range(n):
+            items.append(read(s, below))
+        return True
 
-    return body
+    return Items(name, "list", fill)
 
 
-def _primitives(name: str, element: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        code, width = _ELEMENTS.get(element, ("", 1))
+def _byte_array(s: Input) -> bytes | None:
+    n = wire.count_or_null(s, "elements")
+    return None if n < 0 else wire.take(s, n, "an array")
+
+
+def _numbers(type_: type, width: int, read: Callable[[Kryo, Input, int], Iterable[Any]], made: Any = None) -> Fill:
+    """The elements of a primitive array; :param made: makes the type of what was read."""
+    write = PLAIN[type_]
+
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
         n = wire.count_or_null(s, "elements", width)
         if n < 0:
-            return None
-        if element == "byte":
-            return Obj(name, "bytes", wire.take(s, n, "an array"))
-        if element == "boolean":
-            return Obj(name, "list", [byte != 0 for byte in wire.take(s, n, "an array")])
-        if element == "int":
-            return Obj(name, "list", [wire.zigzag_int(s) for _ in range(n)])
-        if element == "long":
-            return Obj(name, "list", [Long(wire.zigzag_long(s)) for _ in range(n)])
-        values = k.fixed.array(s, code, n)
-        wrap: Any = {"short": Short, "char": char, "float": Float, "double": float}[element]
-        return Obj(name, "list", [wrap(v) for v in values])
+            return False
+        found = read(k, s, n)
+        items.extend(map(write, found) if k.writes else found if made is None else map(made, found))
+        return True
 
-    return body
+    return fill
 
 
-def char(unit: int) -> Char:
-    return Char(chr(unit))
+_PRIMITIVES: Final[dict[str, Fill]] = {
+    "boolean": _numbers(bool, 1, lambda k, s, n: [byte != 0 for byte in wire.take(s, n, "an array")]),
+    "int": _numbers(int, 1, lambda k, s, n: [wire.zigzag_int(s) for _ in range(n)]),
+    "long": _numbers(Long, 1, lambda k, s, n: [wire.zigzag_long(s) for _ in range(n)], Long),
+    "short": _numbers(Short, 2, lambda k, s, n: k.fixed.array(s, "h", n), Short),
+    "char": _numbers(Char, 2, lambda k, s, n: map(chr, k.fixed.array(s, "H", n)), Char),
+    "float": _numbers(Float, 4, lambda k, s, n: k.fixed.array(s, "f", n), Float),
+    "double": _numbers(float, 8, lambda k, s, n: k.fixed.array(s, "d", n)),
+}

@@ -12,10 +12,11 @@ from serializers.context import DescribeContext
 from serializers.javatypes import of_class_name
 from serializers.kryo import jdk, scala_names
 from serializers.kryo.columns import Planner
+from serializers.kryo.forms import Direct
 from serializers.kryo.plans import plan_of
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of, undecodable_reason
-from serializers.kryo.shapes import Shaping
+from serializers.kryo.shapes import ANY, Shaping, class_and_json
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
 from serializers.registry import SerializerSnapshot, current_context, register
 from stateextract.columnar.convert.policy import ChangeCounts
@@ -41,8 +42,13 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     planner = Planner(kryo)
     column = planner.plan(of_class_name(name))
     shape = column.shape
+    direct = Direct(kryo) if column is ANY else None
 
     def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+        if direct is not None:
+            found = direct.read(data, pos, end)
+            if found is not None:
+                return class_and_json(*found[:2], inner, Shaping(counts)), found[2]
         value, behind = kryo.read(data, pos, end)
         return shape(value, inner, Shaping(counts)), behind
 

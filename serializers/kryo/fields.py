@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 from serializers.classes import ClassModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import wire
+from serializers.kryo.forms import Parts, Single
 from serializers.kryo.hierarchy import DeclaredField, upper_bound
-from serializers.kryo.reader import Body, Generics, Kryo
-from serializers.kryo.values import Obj
+from serializers.kryo.json import PLAIN, string_text
+from serializers.kryo.reader import Form, Generics, Kryo
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError, UndecodableError
 
@@ -36,19 +38,28 @@ FieldReader = Callable[[Input], Any]
 Scope = tuple[tuple[Any, str], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Generic:
-    """Kryo 5's ``GenericType``: a class, or ``None`` where a type parameter is not known, and its arguments."""
+    """Kryo 5's ``GenericType``: a class, or ``None`` where a type parameter is not known, and its arguments.
+
+    Equal ones are one object (:func:`generic`), so that plans are found quickly by them.
+    """
 
     name: str | None
     arguments: tuple[Generic, ...] | None = None
 
 
-def enum(model: ClassModel) -> Body:
+@lru_cache(maxsize=1 << 14)
+def generic(name: str | None, arguments: tuple[Generic, ...] | None = None) -> Generic:
+    """The one with a class and arguments."""
+    return Generic(name, arguments)
+
+
+def enum(model: ClassModel) -> Form:
     """The position of the constant, plus one."""
     constants = model.constants
 
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+    def read(s: Input) -> str | None:
         start = s.pos
         ordinal = wire.vint(s) - 1
         if ordinal == -1:
@@ -57,78 +68,69 @@ def enum(model: ClassModel) -> Body:
             raise FormatError(
                 f"constant {ordinal} of the enum {model.name}", expected=f"less than {len(constants)}", offset=start
             )
-        return Obj(model.name, "enum", constants[ordinal])
+        return constants[ordinal]
 
-    return read
+    return Single(model.name, "enum", lambda k: read)
 
 
 def primitive(k: Kryo, name: str) -> FieldReader:
     """A field of a primitive type."""
-    readers: dict[str, FieldReader] = {
-        "int": wire.zigzag_int, "long": wire.zigzag_long, "byte": wire.i8, "boolean": wire.boolean,
-        "short": k.fixed.i16, "float": k.fixed.f32, "double": k.fixed.f64, "char": lambda s: chr(k.fixed.u16(s)),
-    }  # fmt: skip
-    return readers[name]
+    return as_text(k, *{
+        "int": (wire.zigzag_int, int), "long": (wire.zigzag_long, int), "byte": (wire.i8, int),
+        "boolean": (wire.boolean, bool), "short": (k.fixed.i16, int), "float": (k.fixed.f32, float),
+        "double": (k.fixed.f64, float), "char": (k.fixed.char, str),
+    }[name])  # fmt: skip
 
 
-def written(model: ClassModel) -> Body:
+def as_text(k: Kryo, read: FieldReader, type_: type) -> FieldReader:
+    """What is read, or, if the reader writes JSON, its text."""
+    write = PLAIN[type_]
+    return (lambda s: write(read(s))) if k.writes else read
+
+
+def written(model: ClassModel) -> Form:
     """What a serializer of the user's own writes, as the model says."""
     for part in model.written:
         written_type(model, part)
 
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        readers: dict[str, FieldReader] = {
-            "boolean": wire.boolean, "byte": wire.i8, "short": k.fixed.i16, "char": lambda s: chr(k.fixed.u16(s)),
-            "int": k.fixed.i32, "long": k.fixed.i64, "float": k.fixed.f32, "double": k.fixed.f64,
-            "string": wire.string, "positive int": wire.vint_signed, "varint": wire.zigzag_int,
-            "positive long": wire.vlong_signed, "varlong": wire.zigzag_long, "object": k.value,
-        }  # fmt: skip
-        values: dict[str, Any] = {}
-        obj = Obj(model.name, "fields", values)
-        if slot >= 0:
-            s.refs[slot] = obj
-        for part in model.written:
-            values[part.name] = readers[part.type](s)
-        return obj
+    def plan(k: Kryo, generics: Generics, scope: Scope) -> tuple[Scope, list[tuple[str, FieldReader]]]:
+        return scope, [(part.name, _written(k, part.type)) for part in model.written]
 
-    return read
+    return Parts(model.name, plan)
 
 
-def record(k: Kryo, model: ClassModel) -> Body:
+def _written(k: Kryo, form: str) -> FieldReader:
+    if form == "object":
+        return k.value
+    if form == "string":
+        return (lambda s: None if (text := wire.string(s)) is None else string_text(text)) if k.writes else wire.string
+    fixed, i32, i64 = k.fixed, wire.vint_signed, wire.vlong_signed
+    return as_text(k, *{
+        "boolean": (wire.boolean, bool), "byte": (wire.i8, int), "short": (fixed.i16, int), "char": (fixed.char, str),
+        "int": (fixed.i32, int), "long": (fixed.i64, int), "float": (fixed.f32, float), "double": (fixed.f64, float),
+        "positive int": (i32, int), "varint": (wire.zigzag_int, int), "positive long": (i64, int),
+        "varlong": (wire.zigzag_long, int),
+    }[form])  # fmt: skip
+
+
+def record(model: ClassModel) -> Form:
     """Kryo 5's ``RecordSerializer``: like fields, but type arguments are not followed."""
-    plan: list[tuple[str, FieldReader]] = []
 
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        if not plan:
-            plan.extend((f.key, _reader(k, f)) for f in record_fields(k, model))
-        # The object is made last, so nothing can refer to it from inside.
-        return Obj(model.name, "fields", {key: read_field(s) for key, read_field in plan})
+    def plan(k: Kryo, generics: Generics, scope: Scope) -> tuple[Scope, list[tuple[str, FieldReader]]]:
+        return scope, [(f.key, _reader(k, f)) for f in record_fields(k, model)]
 
-    return read
+    # The object is made last, so nothing can refer to it from inside.
+    return Parts(model.name, plan, early=False)
 
 
-def object_body(k: Kryo, model: ClassModel) -> Body:
+def object_body(model: ClassModel) -> Form:
     """``FieldSerializer``."""
 
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        before = s.scope
-        key = (model.name, generics, before)
-        found = k.plans.get(key)
-        if found is None:
-            scope, fields = object_fields(k, model, generics, before)
-            found = k.plans[key] = scope, [(f.key, _reader(k, f)) for f in fields]
-        scope, plan = found
-        values: dict[str, Any] = {}
-        obj = Obj(model.name, "fields", values)
-        if slot >= 0:
-            s.refs[slot] = obj
-        s.scope = scope
-        for name, read_field in plan:
-            values[name] = read_field(s)
-        s.scope = before
-        return obj
+    def plan(k: Kryo, generics: Generics, scope: Scope) -> tuple[Scope, list[tuple[str, FieldReader]]]:
+        inside, fields = object_fields(k, model, generics, scope)
+        return inside, [(f.key, _reader(k, f)) for f in fields]
 
-    return read
+    return Parts(model.name, plan)
 
 
 @dataclass(frozen=True)
@@ -174,21 +176,22 @@ def _reader(k: Kryo, field: WrittenField) -> FieldReader:
         return lambda s: _undecided(type_.name)
     if type_.name == "?":
         return lambda s: _with_class(k, s)
-    if k.classes.is_final(field.static_class):
-        final = k.type(field.static_class)
-        return lambda s: k.object_or_null(s, final, generics)
-    return lambda s: k.value(s, generics)
+    final = k.final_type(field.static_class)
+    read = k.value if final is None else final.read_or_null
+    if generics is None or (final is not None and final.is_scalar):
+        return read
+    return lambda s: read(s, generics)
 
 
 def _with_class(k: Kryo, s: Input) -> Any:
     """A value behind its class, which a null does not have."""
     start = s.pos
-    name = k.class_name(s)
-    if name is None:
+    type_ = k.class_reference(s)
+    if type_ is None:
         return None
-    value = k.object(s, k.type(name))
+    value = type_.read(s)
     if value is None:
-        raise FormatError(f"a null after the class {name}", offset=start)
+        raise FormatError(f"a null after the class {type_.name}", offset=start)
     return value
 
 
@@ -282,11 +285,11 @@ def _fields5(k: Kryo, model: ClassModel, generics: Generic | None, outer: Scope)
         scope = (*outer, *_bindings5(k, model, generics.arguments))
     fields = []
     for f in k.classes.written_fields(model):
-        generic = _generic5(k, f.type, f, model, scope)
+        followed = _generic5(k, f.type, f, model, scope)
         class_name = None
         if f.type.name in f.owner.parameters:
-            class_name = generic.name or replace(f.type, name=OBJECT_CLASS).class_name
-        fields.append(WrittenField(f.key, f.type, class_name, generic))
+            class_name = followed.name or replace(f.type, name=OBJECT_CLASS).class_name
+        fields.append(WrittenField(f.key, f.type, class_name, followed))
     return scope, fields
 
 
@@ -318,7 +321,7 @@ def _generic5(k: Kryo, type_: JavaType, f: DeclaredField, model: ClassModel, sco
         if bound.name == OBJECT_CLASS and type_.lower:
             bound = type_.arguments[0]
         resolved = _generic5(k, bound, f, model, scope)
-        return Generic(resolved.name)
+        return generic(resolved.name)
     if type_.name in owner.parameters:
         static = k.classes.argument(model, owner, type_.name)
         name = None
@@ -329,7 +332,7 @@ def _generic5(k: Kryo, type_: JavaType, f: DeclaredField, model: ClassModel, sco
             if name is None and static is not None:
                 name = _bound(scope, (model.name, static.name))
         if name is not None and type_.dimensions:
-            return Generic("[" * type_.dimensions + (name if name.startswith("[") else f"L{name};"))
-        return Generic(name)
+            return generic("[" * type_.dimensions + (name if name.startswith("[") else f"L{name};"))
+        return generic(name)
     arguments = tuple(_generic5(k, a, f, model, scope) for a in type_.arguments) if type_.arguments else None
-    return Generic(type_.class_name, arguments)
+    return generic(type_.class_name, arguments)

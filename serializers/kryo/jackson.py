@@ -52,6 +52,11 @@ _FIELDS: Final = {
 """The field with what a node is, by class; empty for nodes that are null."""
 
 
+def is_class(name: str) -> bool:
+    """Whether objects of a class may be nodes of a tree."""
+    return name in _FIELDS
+
+
 def is_node(obj: Obj) -> bool:
     """Whether an object is a node of a tree, read field by field.
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from serializers.kryo import wire
 from serializers.kryo.bodies import pattern5, simple, uuid5
 from serializers.kryo.containers import Factory, arrays_as_list2, empty, singleton
+from serializers.kryo.forms import Items
 from serializers.kryo.reader import Body, Generics, Kryo
 from serializers.kryo.values import Obj
 from serializers.kryo.wire import Input
@@ -217,15 +218,14 @@ def _joda_local_date_time(class_name: str) -> Body:
 def _items(kind: str, comparator: bool = False) -> Factory:
     """A count and the elements, always with their classes."""
 
-    def make(class_name: str) -> Body:
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            if comparator:
-                k.value(s)
-            return Obj(class_name, kind, [k.value(s) for _ in range(wire.count(s, "elements"))])
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
+        if comparator:
+            k.value(s)
+        for _ in range(wire.count(s, "elements")):
+            items.append(k.value(s))
+        return True
 
-        return body
-
-    return make
+    return lambda class_name: Items(class_name, kind, fill, early=False)
 
 
 def _as_object(of: str, kind: str) -> Factory:
@@ -234,7 +234,7 @@ def _as_object(of: str, kind: str) -> Factory:
     def make(class_name: str) -> Body:
         def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
             start = s.pos
-            inner = k.object(s, k.type(of))
+            inner = k.type(of).read(s)
             if not isinstance(inner, Obj) or inner.kind != kind:
                 raise FormatError(f"a {class_name} that holds no {kind}", offset=start)
             return Obj(class_name, kind, inner.value)

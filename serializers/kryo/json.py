@@ -41,6 +41,12 @@ MAX_PARTS: Final = 1 << 21
 MAX_CHARACTERS: Final = 1 << 27
 
 
+class Quoted(str):
+    """The JSON in quotes of what is not a string."""
+
+    __slots__ = ()
+
+
 def json_text(value: Any) -> str:
     """The JSON of a value that is not null, without its own class.
 
@@ -72,7 +78,7 @@ class _Writer:
 
     def value(self, value: Any, before: str = "") -> None:
         """:param before: what comes before it."""
-        text_of = _PLAIN.get(type(value))
+        text_of = PLAIN.get(type(value))
         if text_of is not None:
             self.put(before + text_of(value))
         else:
@@ -82,12 +88,12 @@ class _Writer:
         kind = obj.kind
         if self.path and id(obj) in self.path:
             self.put(f'{before}{{"$ref":{self.path.index(id(obj))}}}')
-        elif kind in _WITHOUT_CLASS or jackson.is_node(obj):
+        elif kind in WITHOUT_CLASS or jackson.is_node(obj):
             self.content(obj, before)
         elif kind == "fields":
-            self.fields(obj, f'{before}{{"$class":{_string(obj.class_name)}', ",")
+            self.fields(obj, f'{before}{{"$class":{string_text(obj.class_name)}', ",")
         else:
-            self.content(obj, f'{before}{{"$class":{_string(obj.class_name)},"$value":')
+            self.content(obj, f'{before}{{"$class":{string_text(obj.class_name)},"$value":')
             self.put("}")
 
     def content(self, obj: Obj, before: str = "") -> None:
@@ -115,12 +121,8 @@ class _Writer:
             self.path.append(id(obj))
             self.value(value, before)
             self.path.pop()
-        elif kind == "big_integer":
-            self.put(before + _big_integer(value))
-        elif kind == "message":
-            self.put(before + whole_json(value))
         else:
-            self.put(before + _string(scalar_text(kind, value)))
+            self.put(before + SCALARS.get(kind, _text)(value))
 
     def tree(self, value: Any, before: str) -> None:
         """What a node of Jackson's is: an object by its members whatever their names, numbers of any kind as numbers."""
@@ -129,16 +131,16 @@ class _Writer:
         elif value.kind == "map":
             self.members(value.value, before)
         elif value.kind == "big_decimal":
-            self.put(before + scalar_text(value.kind, value.value))
+            self.put(before + decimal_text(value.value))
         elif value.kind == "bytes":
-            self.put(before + _string(scalar_text(value.kind, value.value)))
+            self.put(before + SCALARS[value.kind](value.value))
         else:
             self.nested(value, before)
 
     def fields(self, obj: Obj, before: str, separator: str) -> None:
         self.path.append(id(obj))
         for name, value in obj.value.items():
-            self.value(value, f"{before}{separator}{_string(name)}:")
+            self.value(value, f"{before}{separator}{string_text(name)}:")
             before, separator = "", ","
         self.put(before + "}")
         self.path.pop()
@@ -146,7 +148,7 @@ class _Writer:
     def members(self, entries: Any, before: str) -> None:
         separator = before + "{"
         for key, value in entries:
-            self.value(value, f"{separator}{_string(key)}:")
+            self.value(value, f"{separator}{string_text(key)}:")
             separator = ","
         self.put("}" if entries else separator + "}")
 
@@ -161,29 +163,6 @@ class _Writer:
             self.put("}")
             separator = ","
         self.put("]")
-
-
-def scalar_text(kind: str, value: Any) -> str:
-    """A value that is one text."""
-    if kind == "big_decimal":
-        return decimal_text(value)
-    if kind == "date":
-        return instant_text(value // 1000, value % 1000 * 1_000_000)
-    if kind == "sql_timestamp":
-        return instant_text(value[0] // 1000, value[1])
-    if kind == "instant":
-        return instant_text(*value)
-    if kind == "duration":
-        return duration_text(*value)
-    if kind == "local_date":
-        return date_text(*value)
-    if kind == "local_time":
-        return time_text(*value)
-    if kind == "local_datetime":
-        return date_time_text(value)
-    if kind == "bytes":
-        return base64.b64encode(value).decode("ascii")
-    return str(value)
 
 
 def decimal_text(value: tuple[int, int]) -> str:
@@ -203,23 +182,52 @@ def _check_digits(value: int) -> None:
 
 
 def _real(value: float) -> str:
-    if math.isnan(value):
-        return '"NaN"'
-    if math.isinf(value):
-        return '"Infinity"' if value > 0 else '"-Infinity"'
-    return shortest_single(value) if isinstance(value, Float) else float.__repr__(value)
+    if not math.isfinite(value):
+        return Quoted('"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"')
+    return float.__repr__(value)
 
 
-def _string(text: str) -> str:
-    return json_escapes(_quoted(text))
+def string_text(text: str) -> str:
+    """A string in quotes."""
+    return _quoted(text) if text.isascii() else json_escapes(_quoted(text))
 
 
-_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
-_WITHOUT_CLASS: Final = frozenset(("list", "set", "map", "big_integer"))
-_PLAIN: Final[dict[type, Callable[[Any], str]]] = {
+def _char(text: str) -> Quoted:
+    return Quoted(string_text(text))
+
+
+def _single(value: float) -> str:
+    return shortest_single(value) if math.isfinite(value) else _real(value)
+
+
+def _text(value: Any) -> str:
+    return string_text(str(value))
+
+
+def _date(millis: int) -> str:
+    return f'"{instant_text(millis // 1000, millis % 1000 * 1_000_000)}"'
+
+
+_quoted: Final[Callable[[str], str]] = json.encoder.encode_basestring
+WITHOUT_CLASS: Final = frozenset(("list", "set", "map", "big_integer"))
+PLAIN: Final[dict[type, Callable[[Any], str]]] = {
     type(None): lambda value: "null", bool: lambda value: "true" if value else "false",
-    **dict.fromkeys((int, Long, Short, Byte), int.__repr__), float: _real, Float: _real, str: _string, Char: _string,
+    **dict.fromkeys((int, Long, Short, Byte), int.__repr__), float: _real, Float: _single, str: string_text, Char: _char,
 }  # fmt: skip
 """The JSON of values that are not an :class:`Obj`, by their type."""
 
-__all__ = ["MAX_CHARACTERS", "MAX_PARTS", "decimal_text", "json_text", "scalar_text"]
+SCALARS: Final[dict[str, Callable[[Any], str]]] = {
+    "big_integer": _big_integer, "big_decimal": lambda value: f'"{decimal_text(value)}"', "message": whole_json,
+    "date": _date, "sql_timestamp": lambda value: f'"{instant_text(value[0] // 1000, value[1])}"',
+    "instant": lambda value: f'"{instant_text(*value)}"', "duration": lambda value: f'"{duration_text(*value)}"',
+    "local_date": lambda value: f'"{date_text(*value)}"', "local_time": lambda value: f'"{time_text(*value)}"',
+    "local_datetime": lambda value: f'"{date_time_text(value)}"',
+    "bytes": lambda value: f'"{base64.b64encode(value).decode("ascii")}"',
+    "text": _text, "enum": string_text,
+    "wrapped": lambda value: PLAIN[type(value)](value),
+}  # fmt: skip
+"""The JSON of an :class:`Obj` without parts, by its kind; of ``wrapped`` where it holds no other object."""
+
+__all__ = [
+    "MAX_CHARACTERS", "MAX_PARTS", "PLAIN", "SCALARS", "WITHOUT_CLASS", "Quoted", "decimal_text", "json_text", "string_text",
+]  # fmt: skip

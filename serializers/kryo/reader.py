@@ -5,6 +5,8 @@ A value has no length, so a class whose layout is not known ends the reading wit
 a class has is looked up once and kept as a :class:`Type`; ``bodies.py`` has the well-known ones, ``fields.py`` those that
 are written field by field.
 
+What comes out are values (``values.py``) or, of a :class:`Kryo` that ``writes`` JSON, the texts of values.
+
 Kryo's classes: ``Kryo``, ``util.DefaultClassResolver``, ``util.MapReferenceResolver``. Executes nothing, imports no class
 that the bytes name. Knows no Arrow types.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from serializers.classes import ClassModels
 from serializers.context import Flavour
@@ -28,17 +30,129 @@ Generics = Any
 Body = Callable[["Kryo", Input, int, Generics], Any]
 """Reads what comes after an object's reference mark: ``body(kryo, input, number of the object or -1, generics)``."""
 
+Read = Callable[..., Any]
+"""Reads an object: ``read(input, generics=None)``."""
+
 _LARGEST_NAME: Final = 1 << 12
+
+
+class Form(Protocol):
+    """A body that makes values and texts alike (``forms.py``)."""
+
+    class_name: str
+
+    def values(self, k: Kryo) -> Body | Scalar:
+        """What reads a value."""
+
+    def texts(self, k: Kryo) -> Body | Scalar:
+        """What reads a value as JSON inside of other JSON, with its class where that has to be said; ``None`` is null."""
+
+    def content(self, text: str) -> str:
+        """Such a text without the class."""
+
+
 @dataclass(frozen=True)
+class Scalar:
+    """In the place of a body: a value without parts; :param read: needs nothing but the bytes."""
+
+    read: Callable[[Input], Any]
+
+
 class Type:
     """How objects of a class are read.
 
-    :param references: a mark comes first: null, new, or the number of an earlier object.
+    :ivar references: a mark comes first: null, new, or the number of an earlier object.
+    :ivar body: reads what comes after the mark.
+    :ivar is_scalar: whether that is a value without parts, which needs no type arguments.
+    :ivar read: reads an object with its mark, if the class has them.
+    :ivar read_or_null: reads an object where a null may be.
+    :ivar form: what it was made of; ``None`` for a body that can only make values.
     """
 
-    name: str
-    references: bool
-    body: Body
+    __slots__ = ("body", "form", "is_scalar", "name", "read", "read_or_null", "references")
+
+    def __init__(self, k: Kryo, name: str, references: bool, body: Body | Form) -> None:
+        self.name = name
+        self.references = references
+        self.form = None if callable(body) else body
+        found = k.body_of(body)
+        self.is_scalar = isinstance(found, Scalar)
+        if isinstance(found, Scalar):
+            scalar = found.read
+            self.body: Body = lambda k, s, slot, generics: scalar(s)
+            self.read: Read = _marked_scalar(scalar, self.body, k) if references else lambda s, generics=None: scalar(s)
+        else:
+            self.body = found
+            self.read = _marked(found, k) if references else lambda s, generics=None: found(k, s, -1, generics)
+        self.read_or_null: Read = self.read if references else _nullable(self.read)
+
+
+def _marked(body: Body, k: Kryo) -> Read:
+    """An object behind its mark."""
+
+    def read(s: Input, generics: Generics = None) -> Any:
+        pos, refs = s.pos, s.refs
+        if pos < s.end and s.data[pos] == 1:
+            s.pos = pos + 1
+        else:
+            mark = vint(s)
+            if mark != 1:
+                return _earlier(s, mark)
+        slot = len(refs)
+        refs.append(PENDING)
+        s.depth += 1
+        if s.depth > MAX_DEPTH:
+            raise _too_deep(s)
+        value = body(k, s, slot, generics)
+        s.depth -= 1
+        refs[slot] = value
+        return value
+
+    return read
+
+
+def _marked_scalar(scalar: Callable[[Input], Any], body: Body, k: Kryo) -> Read:
+    """The same of a value without parts."""
+    general = _marked(body, k)
+
+    def read(s: Input, generics: Generics = None) -> Any:
+        pos = s.pos
+        if pos >= s.end or s.data[pos] != 1:
+            return general(s, generics)
+        s.pos = pos + 1
+        if s.depth >= MAX_DEPTH:
+            raise _too_deep(s)
+        value = scalar(s)
+        s.refs.append(value)
+        return value
+
+    return read
+
+
+def _nullable(read: Read) -> Read:
+    """An object of a class without marks where a null may be."""
+
+    def nullable(s: Input, generics: Generics = None) -> Any:
+        start = s.pos
+        mark = vint(s)
+        if mark > 1:
+            raise FormatError(f"the mark {mark} of a value that may be null", expected="0 or 1", offset=start)
+        return read(s, generics) if mark else None
+
+    return nullable
+
+
+def _earlier(s: Input, mark: int) -> Any:
+    """Null, or an object that was read before."""
+    if mark == 0:
+        return None
+    if mark - 2 >= len(s.refs) or s.refs[mark - 2] is PENDING:
+        raise FormatError(f"a reference to object {mark - 2}, which has not been read", offset=s.pos)
+    return s.refs[mark - 2]
+
+
+def _too_deep(s: Input) -> FormatError:
+    return FormatError(f"objects are nested more than {MAX_DEPTH} deep", offset=s.pos)
 
 
 @dataclass(frozen=True)
@@ -68,6 +182,9 @@ class Kryo:
     :param resolve: finds how objects of a class are read (``resolve.py``).
     """
 
+    writes = False
+    """Whether texts come out instead of values."""
+
     def __init__(
         self,
         flavour: Flavour,
@@ -78,7 +195,7 @@ class Kryo:
         *,
         resolve: Callable[[Kryo, str], Type],
     ) -> None:
-        self._resolve = resolve
+        self.resolve = resolve
         self.flavour = flavour
         self.chill = chill and flavour == 2
         self.registrations = registrations
@@ -86,8 +203,12 @@ class Kryo:
         self.classes = Hierarchy(models, self.chill)
         self.fixed = Fixed(little=flavour == 5)
         self._types: dict[str, Type] = {}
+        self._final: dict[str | None, Type | None] = {None: None}
         self._numbered: dict[int, Type] = {}
-        self.plans: dict[Any, Any] = {}
+
+    def body_of(self, body: Body | Form) -> Body | Scalar:
+        """What reads the body of a class."""
+        return body if callable(body) else body.values(self)
 
     def read(self, data: bytes | memoryview, pos: int, end: int) -> tuple[Any, int]:
         """One value, and the position after it."""
@@ -101,17 +222,25 @@ class Kryo:
     def value(self, s: Input, generics: Generics = None) -> Any:
         """A class, then an object of it."""
         pos = s.pos
-        type_ = self._numbered.get(s.data[pos]) if pos < s.end else None
-        if type_ is not None:
+        if pos < s.end and (type_ := self._numbered.get(s.data[pos])) is not None:
             s.pos = pos + 1
-        else:
-            name = self.class_name(s)
-            if name is None:
-                return None
-            type_ = self.type(name)
-            if s.pos == pos + 1:
-                self._numbered[s.data[pos]] = type_
-        return self.object(s, type_, generics) if type_.references else type_.body(self, s, -1, generics)
+            return type_.read(s, generics)
+        found = self.class_reference(s)
+        return None if found is None else found.read(s, generics)
+
+    def class_reference(self, s: Input) -> Type | None:
+        """How objects of the class are read that comes next; ``None`` for null."""
+        pos = s.pos
+        if pos < s.end and (type_ := self._numbered.get(s.data[pos])) is not None:
+            s.pos = pos + 1
+            return type_
+        name = self.class_name(s)
+        if name is None:
+            return None
+        type_ = self.type(name)
+        if s.pos == pos + 1:
+            self._numbered[s.data[pos]] = type_
+        return type_
 
     def class_name(self, s: Input) -> str | None:
         """A class reference; ``None`` for null."""
@@ -138,41 +267,18 @@ class Kryo:
         s.names.append(name)
         return name
 
-    def object(self, s: Input, type_: Type, generics: Generics = None) -> Any:
-        """An object whose class is known: its reference mark, if the class has them, and its body."""
-        if not type_.references:
-            return type_.body(self, s, -1, generics)
-        mark = vint(s)
-        refs = s.refs
-        if mark == 1:
-            slot = len(refs)
-            refs.append(PENDING)
-            s.depth += 1
-            if s.depth > MAX_DEPTH:
-                raise FormatError(f"objects are nested more than {MAX_DEPTH} deep", offset=s.pos)
-            value = type_.body(self, s, slot, generics)
-            s.depth -= 1
-            refs[slot] = value
-            return value
-        if mark == 0:
-            return None
-        if mark - 2 >= len(refs) or refs[mark - 2] is PENDING:
-            raise FormatError(f"a reference to object {mark - 2}, which has not been read", offset=s.pos)
-        return refs[mark - 2]
-
-    def object_or_null(self, s: Input, type_: Type, generics: Generics = None) -> Any:
-        """An object where a null may be, whose class is known."""
-        if type_.references:
-            return self.object(s, type_, generics)
-        start = s.pos
-        mark = vint(s)
-        if mark > 1:
-            raise FormatError(f"the mark {mark} of a value that may be null", expected="0 or 1", offset=start)
-        return type_.body(self, s, -1, generics) if mark else None
-
     def type(self, name: str) -> Type:
         """How objects of a class are read; if that is not known, one that says so when it is met."""
         found = self._types.get(name)
         if found is None:
-            found = self._types[name] = self._resolve(self, name)
+            found = self._types[name] = self.resolve(self, name)
         return found
+
+    def final_type(self, name: str | None) -> Type | None:
+        """How objects of a class are read, if it is final, so that they are written without their class."""
+        try:
+            return self._final[name]
+        except KeyError:
+            assert name is not None
+            found = self._final[name] = self.type(name) if self.classes.is_final(name) else None
+            return found

@@ -9,7 +9,7 @@ from serializers.context import Flavour
 from serializers.javatypes import of_class_name
 from serializers.kryo import bodies, containers, fields, javakaffee, jdk, scala
 from serializers.kryo.hierarchy import advice_for
-from serializers.kryo.reader import Body, Generics, Kryo, Registrations, Type
+from serializers.kryo.reader import Body, Form, Generics, Kryo, Registrations, Type
 from serializers.kryo.wire import Input
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import UndecodableError
@@ -37,10 +37,10 @@ def resolve(k: Kryo, name: str) -> Type:
         def unknown(_: Kryo, s: Input, slot: int, generics: Generics) -> Any:
             raise UndecodableError(f"a value of {name} cannot be decoded: {reason}", advice=advice, offset=s.pos)
 
-        return Type(name, False, unknown)
+        return Type(k, name, False, unknown)
     if name in bodies.WITHOUT_REFERENCES or (k.flavour == 5 and _is_enum(k, name)):
-        return Type(name, False, body)
-    return Type(name, True, body)
+        return Type(k, name, False, body)
+    return Type(k, name, True, body)
 
 
 def _is_enum(k: Kryo, name: str) -> bool:
@@ -48,7 +48,7 @@ def _is_enum(k: Kryo, name: str) -> bool:
     return model is not None and model.kind == "enum"
 
 
-def _body(k: Kryo, name: str) -> Body | None:
+def _body(k: Kryo, name: str) -> Body | Form | None:
     model = k.classes.models.get(name)
     if model is not None and model.written:
         return fields.written(model)
@@ -76,8 +76,8 @@ def _body(k: Kryo, name: str) -> Body | None:
     if found.kind == "enum":
         return fields.enum(found)
     if found.kind == "record" and k.flavour == 5:
-        return fields.record(k, found)
-    return fields.object_body(k, found)
+        return fields.record(found)
+    return fields.object_body(found)
 
 
 def registered(k: Kryo, name: str) -> str | None:
@@ -105,7 +105,7 @@ def why_not(k: Kryo, name: str) -> tuple[str, str]:
     return NOT_DESCRIBED, advice_for(name, k.classes.models)
 
 
-def _of_serializer(k: Kryo, serializer: str, name: str) -> Body | None:
+def _of_serializer(k: Kryo, serializer: str, name: str) -> Body | Form | None:
     library = None if serializer in bodies.PLUGINS else javakaffee.factory(serializer)
     return bodies.of_serializer(k, serializer, name) if library is None else library(name)
 

@@ -13,11 +13,14 @@ columns in ``scala_columns.py``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.kryo import wire
-from serializers.kryo.containers import Factory
-from serializers.kryo.reader import Body, Generics, Kryo, Type
+from serializers.kryo.containers import Factory, empty
+from serializers.kryo.fields import as_text
+from serializers.kryo.forms import Entries, Holder, Items, NotDirectError, Parts, Single
+from serializers.kryo.reader import Body, Form, Generics, Kryo, Type
 from serializers.kryo.scala_names import (
     ARRAYS,
     BIT_SETS,
@@ -37,7 +40,7 @@ from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 
 
-def body(name: str) -> Body | None:
+def body(name: str) -> Body | Form | None:
     """The body of a class of Scala's library; ``None`` where it is not known."""
     if name in LISTS or name in SETS:
         return _traversable("list" if name in LISTS else "set")(name)
@@ -50,7 +53,7 @@ def body(name: str) -> Body | None:
     if name in ARRAYS:
         return _wrapped_array(name)
     if name in EMPTY_SETS:
-        return lambda k, s, slot, generics: Obj(name, "set", [])
+        return empty("set")(name)
     if name in _OTHERS:
         return _OTHERS[name](name)
     specialized = _SPECIALIZED_NAME.fullmatch(name)
@@ -68,9 +71,9 @@ def tuple_size(name: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def singleton(name: str) -> Body:
+def singleton(name: str) -> Form:
     """chill's ``ObjectSerializer``: nothing is written, as there is only one."""
-    return lambda k, s, slot, generics: Obj(name, "fields", {})
+    return Parts(name, lambda k, generics, scope: (scope, []), early=False)
 
 
 _SPECIALIZED_NAME: Final = re.compile(r"scala\.Tuple[12]\$mc([ZCJID]{1,2})\$sp")
@@ -83,24 +86,20 @@ _TUPLE_NAME: Final = re.compile(r"scala\.Tuple([1-9]|1\d|2[0-2])")
 def _traversable(kind: str, ordered: bool = False) -> Factory:
     """A count and the elements, those of a map as pairs; after the count the ordering of sorted ones."""
 
-    def make(class_name: str) -> Body:
-        def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            items: list[Any] = []
-            obj = Obj(class_name, kind, items)
-            s.refs[slot] = obj
-            n = wire.count(s, "elements")
-            if ordered:
-                k.value(s)
-            for _ in range(n):
-                items.append(_pair(k, s) if kind == "map" else k.value(s))
-            return obj
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
+        n = wire.count(s, "elements")
+        if ordered:
+            k.value(s)
+        for _ in range(n):
+            items.append(_pair(k, s) if kind == "map" else k.value(s))
+        return True
 
-        return read
-
-    return make
+    return lambda class_name: Entries(class_name, fill) if kind == "map" else Items(class_name, kind, fill)
 
 
 def _pair(k: Kryo, s: Input) -> tuple[Any, Any]:
+    if k.writes:
+        raise NotDirectError
     start = s.pos
     entry = k.value(s)
     if not isinstance(entry, Obj) or entry.kind != "fields" or set(entry.value) != {"_1", "_2"}:
@@ -127,7 +126,7 @@ def _wrapped_array(class_name: str) -> Body:
     """The class of the elements, then the array."""
 
     def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        k.object(s, k.type("java.lang.Class"))
+        k.type("java.lang.Class").read(s)
         start = s.pos
         array = k.value(s)
         if not isinstance(array, Obj) or array.kind not in ("list", "bytes"):
@@ -181,66 +180,59 @@ def _iterable_wrapper(class_name: str) -> Body:
     return lambda k, s, slot, generics: _relabelled(class_name, "list", k, s)
 
 
-def _hash_set1(class_name: str) -> Body:
+def _hash_set1(class_name: str) -> Form:
     """A set of one element, field by field: its hash and the element."""
 
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        items: list[Any] = []
-        obj = Obj(class_name, "set", items)
-        s.refs[slot] = obj
+    def fill(k: Kryo, s: Input, generics: Generics, items: list[Any]) -> bool:
         wire.zigzag_int(s)
         items.append(k.value(s))
-        return obj
+        return True
 
-    return read
+    return Items(class_name, "set", fill)
 
 
 # ---- tuples and what holds one value
 
 
-def _values(class_name: str, names: list[str]) -> Body:
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        return Obj(class_name, "fields", {name: k.value(s) for name in names})
-
-    return read
+def _values(class_name: str, names: list[str]) -> Form:
+    return Parts(class_name, lambda k, generics, scope: (scope, [(name, k.value) for name in names]), early=False)
 
 
-def _specialized(class_name: str, codes: str, registered: bool) -> Body:
+def _specialized(class_name: str, codes: str, registered: bool) -> Form:
     """A tuple of primitives: numbers of fixed width, or, of those that chill does not know, field by field."""
 
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        found: dict[str, Any] = {}
-        for i, code in enumerate(codes, 1):
-            if registered:
-                read_number = {"I": k.fixed.i32, "J": k.fixed.i64, "D": k.fixed.f64}[code]
-            else:
-                k.value(s)  # the field of the class above, null
-                read_number = {
-                    "I": wire.zigzag_int, "J": wire.zigzag_long, "D": k.fixed.f64, "C": k.fixed.u16, "Z": wire.boolean,
-                }[code]  # fmt: skip
-            number = read_number(s)
-            found[f"_{i}"] = Long(number) if code == "J" else Char(chr(number)) if code == "C" else number
-        return Obj(class_name, "fields", found)
+    def part(k: Kryo, code: str) -> Callable[[Input], Any]:
+        read: Callable[[Input], Any] = {
+            "I": k.fixed.i32 if registered else wire.zigzag_int, "J": k.fixed.i64 if registered else wire.zigzag_long,
+            "D": k.fixed.f64, "C": k.fixed.char, "Z": wire.boolean,
+        }[code]  # fmt: skip
+        type_ = {"I": int, "J": Long, "D": float, "C": Char, "Z": bool}[code]
+        made = as_text(k, read, type_) if k.writes or type_ not in (Long, Char) else lambda s: type_(read(s))
+        if registered:
+            return made
 
-    return read
+        def behind_null(s: Input) -> Any:
+            k.value(s)  # the field of the class above, null
+            return made(s)
 
+        return behind_null
 
-def _wrapped(class_name: str) -> Body:
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        obj = Obj(class_name, "wrapped", None)
-        s.refs[slot] = obj
-        obj.value = k.value(s)
-        return obj
+    def plan(k: Kryo, generics: Generics, scope: Any) -> Any:
+        return scope, [(f"_{i}", part(k, code)) for i, code in enumerate(codes, 1)]
 
-    return read
+    return Parts(class_name, plan, early=False)
 
 
-def _none(class_name: str) -> Body:
-    return lambda k, s, slot, generics: Obj(class_name, "wrapped", None)
+def _wrapped(class_name: str) -> Form:
+    return Holder(class_name, lambda k, s, generics: k.value(s))
 
 
-def _text(class_name: str) -> Body:
-    return lambda k, s, slot, generics: Obj(class_name, "text", wire.string(s))
+def _none(class_name: str) -> Form:
+    return Single(class_name, "wrapped", lambda k: lambda s: None, nullable=False)
+
+
+def _text(class_name: str) -> Form:
+    return Single(class_name, "text", lambda k: wire.string, nullable=False)
 
 
 def _final_text(java: str) -> Factory:
@@ -248,7 +240,7 @@ def _final_text(java: str) -> Factory:
 
     def make(class_name: str) -> Body:
         def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            found = k.object_or_null(s, k.type(java))
+            found = k.type(java).read_or_null(s)
             return Obj(class_name, "text", found.value if isinstance(found, Obj) else found)
 
         return read
@@ -256,8 +248,8 @@ def _final_text(java: str) -> Factory:
     return make
 
 
-def _unit(class_name: str) -> Body:
-    return lambda k, s, slot, generics: Obj(class_name, "text", "()")
+def _unit(class_name: str) -> Form:
+    return Single(class_name, "text", lambda k: lambda s: "()")
 
 
 # ---- numbers, enumerations
@@ -269,7 +261,7 @@ def _big_decimal(class_name: str) -> Body:
     def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         number = _java_number(k, s, "big_decimal")
         wire.zigzag_int(s)
-        k.object_or_null(s, k.type("java.math.MathContext"))
+        k.type("java.math.MathContext").read_or_null(s)
         return Obj(class_name, "big_decimal", number)
 
     return read
@@ -295,7 +287,7 @@ def _enumeration(class_name: str) -> Body:
         name = k.class_name(s)
         if name is None or not name.endswith("$"):
             raise FormatError(f"a value of the enumeration {name}, which is not an object", offset=start)
-        owner = k.object(s, Type(name, True, singleton(name)))
+        owner = Type(k, name, True, singleton(name)).read(s)
         if not isinstance(owner, Obj):
             raise FormatError("a value of no enumeration", offset=start)
         return Obj(class_name, "fields", {"enumeration": owner.class_name[:-1], "id": k.fixed.i32(s)})

@@ -312,11 +312,14 @@ JSON: Final = "json"
 
 
 def _shape_any(value: Any, layout: Layout, out: Shaping) -> Any:
-    if value is None:
-        return None
+    return None if value is None else class_and_json(class_of(value), json_text(value), layout, out)
+
+
+def class_and_json(class_name: str, json: str, layout: Layout, out: Shaping) -> dict[str, Any]:
+    """What describes itself."""
     assert isinstance(layout, Struct)
-    name, json = (f.layout for f in layout.fields)
-    return {CLASS: text(class_of(value), name, out), JSON: text(json_text(value), json, out)}
+    of_class, of_json = layout.fields
+    return {CLASS: text(class_name, of_class.layout, out), JSON: text(json, of_json.layout, out)}
 
 
 ANY: Final = KryoColumn(struct(**{CLASS: Text(), JSON: Text()}), _shape_any)

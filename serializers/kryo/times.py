@@ -6,9 +6,11 @@ Kryo's class: ``serializers.TimeSerializers``; for Kryo 2 the fields of the JDK'
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from serializers.kryo import wire
+from serializers.kryo.forms import Single
 from serializers.kryo.values import Obj
 from serializers.kryo.wire import Input
 from serializers.texts import (
@@ -22,13 +24,19 @@ from serializers.texts import (
 from stateextract.errors import FormatError
 
 if TYPE_CHECKING:
-    from serializers.kryo.reader import Body, Kryo
+    from serializers.kryo.reader import Body, Form, Kryo
 
 Read = Callable[["Kryo", Input], Any]
 _TIME = "java.time."
 
 
-def _body(kind: str, read: Read) -> Callable[[str], Body]:
+def _body(kind: str, read: Read) -> Callable[[str], Form]:
+    return lambda class_name: Single(class_name, kind, lambda k: partial(read, k), nullable=False)
+
+
+def _object(kind: str, read: Read) -> Callable[[str], Body]:
+    """The same with objects in it."""
+
     def make(class_name: str) -> Body:
         return lambda k, s, slot, generics: Obj(class_name, kind, read(k, s))
 
@@ -117,7 +125,7 @@ def _period5(k: Kryo, s: Input) -> str:
     return period_text(*(wire.vint_signed(s) for _ in range(3)))
 
 
-KRYO5: Final = {
+KRYO5: Final[dict[str, Callable[[str], Body | Form]]] = {
     _TIME + "Instant": _body("instant", _instant5),
     _TIME + "Duration": _body("duration", _duration5),
     _TIME + "LocalDate": _body("local_date", _date5),
@@ -160,7 +168,7 @@ def _time2(k: Kryo, s: Input) -> tuple[int, int, int, int]:
 def _part(k: Kryo, s: Input, name: str) -> Any:
     """A field of a final class, which is never null in these classes."""
     start = s.pos
-    found = k.object(s, k.type(_TIME + name))
+    found = k.type(_TIME + name).read(s)
     if not isinstance(found, Obj) or found.class_name != _TIME + name:
         raise FormatError(f"a date or time without its {name}", offset=start)
     return found.value
@@ -191,7 +199,7 @@ def _offset_time2(k: Kryo, s: Input) -> str:
 
 
 def _zone_region2(k: Kryo, s: Input) -> Any:
-    return k.object_or_null(s, k.type("java.lang.String"))
+    return k.type("java.lang.String").read_or_null(s)
 
 
 def _year_month2(k: Kryo, s: Input) -> str:
@@ -209,17 +217,17 @@ def _period2(k: Kryo, s: Input) -> str:
     return period_text(wire.zigzag_int(s), months, days)
 
 
-KRYO2: Final = {
+KRYO2: Final[dict[str, Callable[[str], Body | Form]]] = {
     _TIME + "Instant": _body("instant", _instant2),
     _TIME + "Duration": _body("duration", _instant2),
     _TIME + "LocalDate": _body("local_date", _date2),
     _TIME + "LocalTime": _body("local_time", _time2),
-    _TIME + "LocalDateTime": _body("local_datetime", _date_time2),
+    _TIME + "LocalDateTime": _object("local_datetime", _date_time2),
     _TIME + "ZoneOffset": _body("text", lambda k, s: offset_text(wire.zigzag_int(s))),
-    _TIME + "ZoneRegion": _body("text", _zone_region2),
-    _TIME + "ZonedDateTime": _body("text", _zoned2),
-    _TIME + "OffsetDateTime": _body("text", _offset_date_time2),
-    _TIME + "OffsetTime": _body("text", _offset_time2),
+    _TIME + "ZoneRegion": _object("text", _zone_region2),
+    _TIME + "ZonedDateTime": _object("text", _zoned2),
+    _TIME + "OffsetDateTime": _object("text", _offset_date_time2),
+    _TIME + "OffsetTime": _object("text", _offset_time2),
     _TIME + "Year": _body("wrapped", lambda k, s: wire.zigzag_int(s)),
     _TIME + "YearMonth": _body("text", _year_month2),
     _TIME + "MonthDay": _body("text", _month_day2),

@@ -42,9 +42,10 @@ class Input:
     :ivar depth: how many objects are being read.
     :ivar scope: what type parameters represent in the object that is read.
     :ivar free: elements without bytes that were made.
+    :ivar written: characters of texts that were made.
     """
 
-    __slots__ = ("data", "depth", "end", "free", "names", "pos", "refs", "scope")
+    __slots__ = ("data", "depth", "end", "free", "names", "pos", "refs", "scope", "written")
 
     def __init__(self, data: bytes | memoryview, pos: int, end: int) -> None:
         self.data = data
@@ -52,8 +53,7 @@ class Input:
         self.end = end
         self.refs: list[Any] = []
         self.names: list[str] = []
-        self.depth = 0
-        self.free = 0
+        self.depth = self.free = self.written = 0
         self.scope: tuple[tuple[Any, str], ...] = ()
 
 
@@ -116,7 +116,11 @@ def vint_signed(s: Input) -> int:
 
 
 def zigzag_int(s: Input) -> int:
-    value = vint(s)
+    pos = s.pos
+    if pos < s.end and (value := s.data[pos]) < 0x80:
+        s.pos = pos + 1
+    else:
+        value = vint(s)
     return (value >> 1) ^ -(value & 1)
 
 
@@ -147,7 +151,11 @@ def vlong_signed(s: Input) -> int:
 
 
 def zigzag_long(s: Input) -> int:
-    value = vlong(s)
+    pos = s.pos
+    if pos < s.end and (value := s.data[pos]) < 0x80:
+        s.pos = pos + 1
+    else:
+        value = vlong(s)
     return (value >> 1) ^ -(value & 1)
 
 
@@ -247,7 +255,7 @@ def _ascii(s: Input) -> str:
         raise truncated("a string", start)
     pos = last.start()
     s.pos = pos + 1
-    return str(bytes(s.data[start:pos]), "ascii") + chr(s.data[pos] & 0x7F)
+    return str(s.data[start:pos], "ascii") + chr(s.data[pos] & 0x7F)
 
 
 def _units(s: Input, n: int, start: int) -> str:
@@ -257,7 +265,7 @@ def _units(s: Input, n: int, start: int) -> str:
     head = bytes(data[pos : pos + n])
     if head.isascii():
         s.pos = pos + n
-        return str(head, "ascii")
+        return head.decode("ascii")
     units = bytearray()
     for _ in range(n):
         if pos >= end:
@@ -286,7 +294,8 @@ class Fixed:
     def __init__(self, little: bool) -> None:
         self.order = "<" if little else ">"
         self.i16 = self._reader("h", "a short")
-        self.u16 = self._reader("H", "a char")
+        self.u16 = u16 = self._reader("H", "a char")
+        self.char = lambda s: chr(u16(s))
         self.i32 = self._reader("i", "an int")
         self.i64 = self._reader("q", "a long")
         self.f32 = self._reader("f", "a float")

@@ -5,7 +5,6 @@ Parts of a row have cursors of their own, which share that knowledge. May import
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE
@@ -70,8 +69,15 @@ class ValueReader(Reader):
 
 def room_of(value: Any) -> int:
     """Bytes that a value and all that it holds take in memory at least; what it holds twice counts twice."""
-    room = 0
-    left: list[Iterable[Any]] = [(value,)]
+    room = 8
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return room + len(value)
+    if kind is dict:
+        value = value.values()
+    elif kind is not list and kind is not tuple:
+        return room + (len(value) if isinstance(value, str | bytes) else 0)
+    left = [value]
     while left:
         for one in left.pop():
             room += 8

@@ -493,23 +493,27 @@ class InterpreterDecoder:
         return len(self.values)
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
+        layout, values, keep = self.layout, self.values, self.keep
         counts, empty = ChangeCounts(), Empty(self.most_room)
         reader = ValueReader(data.view, pos, end, empty=empty)
-        read = DECODERS[type(self.layout)]
+        read = DECODERS[type(layout)]
         entries = 0
         while entries < limit:
-            if self.is_full:
+            if len(values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
             empty.values = empty.room = 0
             try:
-                value = read(self.layout, reader, counts)
+                value = read(layout, reader, counts)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
-            # What takes no bytes takes room all the same.
-            self._add(value, reader.pos - pos + empty.values, empty.room)
-            if vars(counts) != _NO_CHANGES:
-                self._count(counts)
-                counts = ChangeCounts()
+            if keep:
+                values.append(value)
+                # What takes no bytes takes room all the same.
+                self.bytes += reader.pos - pos + empty.values
+                self.room += empty.room + self.least_room
+                if vars(counts) != _NO_CHANGES:
+                    self.counts += counts
+                    counts = ChangeCounts()
             pos = reader.pos
             entries += 1
         return Progress(Stop.DONE, entries, pos, rows=entries)
@@ -518,16 +522,6 @@ class InterpreterDecoder:
     def is_full(self) -> bool:
         """Whether the batch is to be taken before the next entry."""
         return len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room
-
-    def _add(self, value: Any, size: int, room: int) -> None:
-        if self.keep:
-            self.values.append(value)
-            self.bytes += size
-            self.room += room + self.least_room
-
-    def _count(self, counts: ChangeCounts) -> None:
-        if self.keep:
-            self.counts += counts
 
     def decode_whole(self, data: Block, pos: int, end: int) -> None:
         """Decode one entry whose length is known.
@@ -541,8 +535,11 @@ class InterpreterDecoder:
                 raise FormatError("it does not end at its recorded length", offset=after)
         except FormatError as error:
             raise misread("entry", error) from None
-        self._add(value, end - pos, empty.room)
-        self._count(counts)
+        if self.keep:
+            self.values.append(value)
+            self.counts += counts
+            self.bytes += end - pos
+            self.room += empty.room + self.least_room
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()

@@ -1,0 +1,356 @@
+"""Forms: bodies of which two readers follow, one that makes values and one that writes JSON while it reads.
+
+A form says once what the bytes are. ``values`` closes over what a class needs and gives a reader of :class:`Obj`, ``texts``
+one of JSON as ``json.py`` would write it. A text is that of an object inside of others, so with its class where that
+has to be said; what is null is ``None``. :class:`Direct` reads whole values this way.
+
+A text does not say where it will be, so an object that contains itself has none. It, and a body that is not a form, makes
+``Direct`` give up: the value is then read as a value first. The same holds for whatever is wrong with the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from serializers.kryo import jackson
+from serializers.kryo.json import MAX_PARTS, PLAIN, SCALARS, WITHOUT_CLASS, string_text
+from serializers.kryo.reader import Body, Form, Generics, Kryo, Scalar
+from serializers.kryo.values import CLASSES, Obj
+from serializers.kryo.wire import Input
+from stateextract.errors import StateExtractError
+
+Fill = Callable[[Kryo, Input, Generics, list[Any]], bool]
+"""Reads the elements, or the pairs of a map, into a list; false for null."""
+
+Fields = Callable[[Input], Any]
+Plan = Callable[[Kryo, Generics, Any], tuple[Any, list[tuple[str, Fields]]]]
+"""The scope inside of an object, and its fields with their readers, by type arguments and the scope around it."""
+
+_MOST_BYTES: Final = 1 << 20
+"""Larger values are not written directly: so little memory is needed to find out that a text would be too large."""
+_MOST_CHARACTERS: Final = 4 * MAX_PARTS
+"""Of all texts with parts, so those inside of others count again."""
+_FEW: Final = 16
+_LONGEST_NAME: Final = 256
+
+
+class NotDirectError(Exception):
+    """The value has to be read as a value before its JSON can be written."""
+
+
+class Plain:
+    """A number, a string or a boolean.
+
+    :param read: gives a reader.
+    :param made: what makes the type of what was read, if it is not that.
+    """
+
+    def __init__(
+        self, type_: type, read: Callable[[Kryo], Callable[[Input], Any]], made: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.class_name = CLASSES[type_]
+        self.type = type_
+        self.read = read
+        self.made = made
+
+    def values(self, k: Kryo) -> Scalar:
+        read, made = self.read(k), self.made
+        return Scalar(read if made is None else lambda s: made(read(s)))
+
+    def texts(self, k: Kryo) -> Scalar:
+        read, write = self.read(k), PLAIN[self.type]
+        if self.type is str:
+            return Scalar(lambda s: None if (value := read(s)) is None else write(value))
+        return Scalar(lambda s: write(read(s)))
+
+    def content(self, text: str) -> str:
+        return text
+
+
+class Single:
+    """A value without parts that is an :class:`Obj`.
+
+    :param read: gives a reader; :param made: makes the content of what was read, if it is not that.
+    :param nullable: ``None`` is null and not the content.
+    """
+
+    def __init__(
+        self,
+        class_name: str,
+        kind: str,
+        read: Callable[[Kryo], Callable[[Input], Any]],
+        made: Callable[[Any], Any] | None = None,
+        nullable: bool = True,
+    ) -> None:
+        self.class_name = class_name
+        self.kind = kind
+        self.read = read
+        self.made = made
+        self.nullable = nullable
+        self.before, self.after = ("", "") if kind in WITHOUT_CLASS else (f'{_class(class_name)},"$value":', "}")
+
+    def _reader(self, k: Kryo) -> Callable[[Input], Any]:
+        read, made = self.read(k), self.made
+        return read if made is None else lambda s: made(read(s))
+
+    def values(self, k: Kryo) -> Scalar:
+        read, class_name, kind, nullable = self._reader(k), self.class_name, self.kind, self.nullable
+
+        def value(s: Input) -> Obj | None:
+            found = read(s)
+            return None if found is None and nullable else Obj(class_name, kind, found)
+
+        return Scalar(value)
+
+    def texts(self, k: Kryo) -> Scalar | Body:
+        if len(self.class_name) > _LONGEST_NAME:
+            return _not_direct
+        read, before, after, nullable = self._reader(k), self.before, self.after, self.nullable
+        write = SCALARS[self.kind]
+
+        def text(s: Input) -> str | None:
+            found = read(s)
+            return None if found is None and nullable else before + write(found) + after
+
+        return Scalar(text)
+
+    def content(self, text: str) -> str:
+        return text[len(self.before) : len(text) - len(self.after)]
+
+
+class Items:
+    """A list or set; :param early: elements can refer to it."""
+
+    def __init__(self, class_name: str, kind: str, fill: Fill, early: bool = True) -> None:
+        self.class_name = class_name
+        self.kind = kind
+        self.fill = fill
+        self.early = early
+
+    def values(self, k: Kryo) -> Body:
+        class_name, kind, fill, early = self.class_name, self.kind, self.fill, self.early
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Obj | None:
+            items: list[Any] = []
+            obj = Obj(class_name, kind, items)
+            if early and slot >= 0:
+                s.refs[slot] = obj
+            return obj if fill(k, s, generics, items) else None
+
+        return body
+
+    def texts(self, k: Kryo) -> Body:
+        fill = self.fill
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str | None:
+            items: list[Any] = []
+            if not fill(k, s, generics, items):
+                return None
+            return _joined(s, "[", ",", [item or "null" for item in items], "]")
+
+        return body
+
+    def content(self, text: str) -> str:
+        return text
+
+
+class Entries:
+    """A map; :param early: keys and values can refer to it."""
+
+    def __init__(self, class_name: str, fill: Fill, early: bool = True) -> None:
+        self.class_name = class_name
+        self.fill = fill
+        self.early = early
+
+    def values(self, k: Kryo) -> Body:
+        class_name, fill, early = self.class_name, self.fill, self.early
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Obj | None:
+            pairs: list[Any] = []
+            obj = Obj(class_name, "map", pairs)
+            if early and slot >= 0:
+                s.refs[slot] = obj
+            return obj if fill(k, s, generics, pairs) else None
+
+        return body
+
+    def texts(self, k: Kryo) -> Body:
+        fill = self.fill
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str | None:
+            pairs: list[Any] = []
+            if not fill(k, s, generics, pairs):
+                return None
+            for key, _ in pairs:
+                # The text of a string, which does not begin with $.
+                if type(key) is not str or key[0] != '"' or key[1] == "$":
+                    entries = [f'{{"key":{key or "null"},"value":{value or "null"}}}' for key, value in pairs]
+                    return _joined(s, "[", ",", entries, "]")
+            return _joined(s, "{", ",", [f"{key}:{value or 'null'}" for key, value in pairs], "}")
+
+        return body
+
+    def content(self, text: str) -> str:
+        return text
+
+
+class Parts:
+    """An object with fields; :param early: they can refer to it."""
+
+    def __init__(self, class_name: str, plan: Plan, early: bool = True) -> None:
+        self.class_name = class_name
+        self.plan = plan
+        self.early = early
+        self.before = _class(class_name)
+
+    def values(self, k: Kryo) -> Body:
+        class_name, early, planned = self.class_name, self.early, _planned(k, self.plan)
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Obj:
+            values: dict[str, Any] = {}
+            obj = Obj(class_name, "fields", values)
+            if early and slot >= 0:
+                s.refs[slot] = obj
+            before = s.scope
+            s.scope, plan = planned(generics, before)
+            for name, read in plan:
+                values[name] = read(s)
+            s.scope = before
+            return obj
+
+        return body
+
+    def texts(self, k: Kryo) -> Body:
+        if len(self.class_name) > _LONGEST_NAME or jackson.is_class(self.class_name):
+            return _not_direct
+        start, planned = self.before, _planned(k, self.plan, lambda name: f",{string_text(name)}:")
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str:
+            parts = [start]
+            before = s.scope
+            s.scope, plan = planned(generics, before)
+            for name, read in plan:
+                parts.append(name)
+                parts.append(read(s) or "null")
+            s.scope = before
+            return _joined(s, "", "", parts, "}")
+
+        return body
+
+    def content(self, text: str) -> str:
+        return "{" + text[len(self.before) :].removeprefix(",")
+
+
+def _planned(k: Kryo, plan: Plan, label: Callable[[str], str] = str) -> Callable[[Generics, Any], Any]:
+    """The same plan, each once; :param label: what is to become of the fields' names."""
+    known: dict[Any, Any] = {}
+
+    def planned(generics: Generics, scope: Any) -> Any:
+        key = (generics, scope)
+        found = known.get(key)
+        if found is None:
+            inside, fields = plan(k, generics, scope)
+            if k.writes and len({name for name, _ in fields}) < len(fields):
+                raise NotDirectError
+            found = known[key] = inside, [(label(name), read) for name, read in fields]
+        return found
+
+    return planned
+
+
+class Holder:
+    """What holds one value; :param read: gives it."""
+
+    def __init__(self, class_name: str, read: Callable[[Kryo, Input, Generics], Any]) -> None:
+        self.class_name = class_name
+        self.read = read
+        self.before = f"{_class(class_name)},\"$value\":"
+
+    def values(self, k: Kryo) -> Body:
+        class_name, read = self.class_name, self.read
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Obj:
+            obj = Obj(class_name, "wrapped", None)
+            s.refs[slot] = obj
+            obj.value = read(k, s, generics)
+            return obj
+
+        return body
+
+    def texts(self, k: Kryo) -> Body:
+        read, before = self.read, self.before
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str:
+            return _joined(s, before, "", [read(k, s, generics) or "null"], "}")
+
+        return body
+
+    def content(self, text: str) -> str:
+        return text[len(self.before) : -1]
+
+
+def _class(name: str) -> str:
+    return f'{{"$class":{string_text(name)}'
+
+
+def _joined(s: Input, before: str, between: str, parts: list[str], after: str) -> str:
+    """A text of several, whose characters are counted: an object that others refer to may be in it many times."""
+    if len(parts) > _FEW and sum(map(len, parts)) > _MOST_CHARACTERS:
+        raise NotDirectError
+    text = before + between.join(parts) + after
+    s.written += len(text)
+    if s.written > _MOST_CHARACTERS:
+        raise NotDirectError
+    return text
+
+
+def _not_direct(k: Kryo, s: Input, slot: int, generics: Generics) -> NoReturn:
+    raise NotDirectError
+
+
+# ---- whole values
+
+
+class _Writing(Kryo):
+    writes = True
+
+    def body_of(self, body: Body | Form) -> Body | Scalar:
+        return _not_direct if callable(body) else body.texts(self)
+
+
+class Direct:
+    """Reads values as class and JSON."""
+
+    def __init__(self, kryo: Kryo) -> None:
+        self.kryo = _Writing(
+            kryo.flavour, kryo.registrations, kryo.classes.models, kryo.chill, kryo.protobuf, resolve=kryo.resolve
+        )
+        self.input = Input(b"", 0, 0)
+        self.pause = self.wait = 0
+
+    def read(self, data: bytes | memoryview, pos: int, end: int) -> tuple[str, str, int] | None:
+        """The class, its JSON and the position after a value; ``None``: read it as a value."""
+        if self.wait:
+            # Values of a state are alike, so the next ones will not succeed either.
+            self.wait -= 1
+            return None
+        s = self.input
+        s.data, s.pos, s.end = data, pos, min(end, pos + _MOST_BYTES)
+        try:
+            type_ = self.kryo.class_reference(s)
+            text = None if type_ is None else type_.read(s)
+        except (StateExtractError, NotDirectError, RecursionError):
+            text = None
+        if text is None or len(text) > MAX_PARTS:
+            self.input = Input(b"", 0, 0)
+            self.pause = min(2 * self.pause + 1, 63)
+            self.wait = self.pause
+            return None
+        self.pause = s.written = s.free = 0
+        s.refs.clear()
+        s.names.clear()
+        s.data = b""
+        assert type_ is not None
+        assert type_.form is not None
+        return type_.form.class_name, type_.form.content(text), s.pos

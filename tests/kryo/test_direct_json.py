@@ -1,0 +1,80 @@
+"""The JSON that is written while a value is read: the same as that of the value."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from serializers.classes import ClassModels
+from serializers.kryo.forms import Direct
+from serializers.kryo.json import json_text
+from serializers.kryo.reader import Kryo
+from serializers.kryo.resolve import kryo_of
+from serializers.kryo.snapshot import registrations
+from serializers.kryo.values import class_of
+from tests.kryo.test_limits import mutated
+from tests.kryo.test_vectors import ALL
+from tests.kryo.writer import MODELS, written
+from tests.kryo.zoo import FLAVOURS, Vector, snapshot_of
+
+
+def is_written(kryo: Kryo, direct: Direct, data: bytes) -> bool:
+    """Whether a value was written directly; then class, text and end are those of the value."""
+    direct.wait = 0
+    found = direct.read(memoryview(data), 0, len(data))
+    if found is None:
+        return False
+    value, end = kryo.read(data, 0, len(data))
+    assert found == (class_of(value), json_text(value), end)
+    return True
+
+
+@pytest.mark.parametrize(("vector", "classes"), ALL, ids=str)
+def test_vectors(vector: Vector, classes: ClassModels) -> None:
+    kryo = vector.kryo(classes)
+    direct, random_ = Direct(kryo), random.Random(str(vector))
+    is_written(kryo, direct, vector.data)
+    for _ in range(5):
+        is_written(kryo, direct, mutated(vector.data, random_))
+        is_written(kryo, direct, vector.data)
+
+
+def test_most_are_written() -> None:
+    found = [is_written(kryo, Direct(kryo), v.data) for v, classes in ALL for kryo in [v.kryo(classes)]]
+    assert sum(found) > 450
+
+
+@pytest.mark.parametrize("shared", [0.02, 0.4])
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("declared", ["w.Holder", "w.Base", "w.Final", "java.lang.Object"])
+def test_graphs(declared: str, flavour: int, shared: float) -> None:
+    """Objects that refer to each other, some of them in circles."""
+    kryo = kryo_of(flavour, registrations(snapshot_of(declared), flavour), MODELS)  # type: ignore[arg-type]
+    direct, random_ = Direct(kryo), random.Random(f"{declared} {flavour} {shared}")
+    count = 0
+    for _ in range(40):
+        data = written(flavour, declared, random_, shared)
+        count += is_written(kryo, direct, data)
+        is_written(kryo, direct, mutated(data, random_))
+    assert count > 15
+
+
+def test_too_large() -> None:
+    """Each list holds a list and then that list again, so texts double with every level."""
+    kryo = kryo_of(2, registrations(snapshot_of("java.util.ArrayList"), 2), ClassModels({}))
+    for depth, is_small in ((5, True), (30, False)):
+        again = b"".join(b"\x57" + bytes([2 + n]) for n in range(depth, 0, -1))
+        nested = b"\x57\x01\x02" * depth + b"\x57\x01\x00" + again
+        assert is_written(kryo, Direct(kryo), nested) is is_small
+
+
+def test_it_waits_after_values_that_it_does_not_write() -> None:
+    kryo = kryo_of(2, registrations(snapshot_of("java.util.ArrayList"), 2), ClassModels({}))
+    direct = Direct(kryo)
+    cycle, empty = b"\x57\x01\x01\x57\x02", b"\x57\x01\x00"
+    assert [direct.read(cycle, 0, 5) is None for _ in range(4)] == [True] * 4
+    assert direct.pause > direct.wait >= 1
+    found = [direct.read(empty, 0, 3) for _ in range(direct.wait + 2)]
+    assert found[-1] == ("java.util.ArrayList", "[]", 3)
+    assert direct.pause == 0
