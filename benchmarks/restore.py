@@ -4,8 +4,9 @@ Usage::
 
     python -m benchmarks.restore [--states 300] [--megabytes 50] [--runs 3]
 
-The jar has the class of a golden restore, and copies of it with other constants under other names. Each state of the snapshot
-is of a POJO of this class as it was before it got a field, with rows that a HashMap checkpoint has.
+The jar has the data class of a golden restore, a class for each of the states that declares it, and copies of the data class
+with other constants under other names. Each state of the snapshot is of a POJO of this class as it was before it got a field,
+with rows that a HashMap checkpoint has.
 """
 
 from __future__ import annotations
@@ -32,20 +33,28 @@ ROOT = Path(__file__).resolve().parents[1]
 CELL = "pojo_field_added"
 
 
-def make_jar(path: Path, classes: Path, megabytes: int) -> int:
+def make_jar(path: Path, classes: Path, megabytes: int, states: int, operators: int = 10) -> int:
     """A jar of that size; returns how many classes it has."""
-    files = sorted(classes.rglob("*.class"))
-    contents = [file.read_bytes() for file in files]
+    package = classes / "m" / CELL
+    data, job = (package / "P.class").read_bytes(), (package / "Job.class").read_bytes()
     number = 0
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
-        for file, data in zip(files, contents, strict=True):
-            jar.writestr(str(file.relative_to(classes)), data)
+        jar.writestr(f"m/{CELL}/P.class", data)
+        for i in range(states):
+            declaring = _renamed(_renamed(job, "s", f"state-{i // operators}"), "op", f"operator-{i % operators}")
+            jar.writestr(f"m/{CELL}/Job{i}.class", declaring)
         while jar.fp is not None and jar.fp.tell() < megabytes * 10**6:
-            data = contents[number % len(contents)]
             # Bytes that do not compress, since the code of a real job does not repeat.
             jar.writestr(f"library/p{number % 997}/C{number}.class", data + random.Random(number).randbytes(1_500))
             number += 1
-    return number + len(files)
+    return number + states + 1
+
+
+def _renamed(code: bytes, before: str, after: str) -> bytes:
+    """A class file with another text in place of one."""
+    old, new = (b"\x01" + struct.pack(">H", len(text)) + text.encode() for text in (before, after))
+    assert code.count(old) == 1
+    return code.replace(old, new)
 
 
 def make_snapshot(path: Path, states: int, operators: int = 10) -> None:
@@ -76,7 +85,7 @@ def measure(states: int, megabytes: int, runs: int) -> Iterator[Measurement]:
         snapshot = folder / "states"
         make_snapshot(snapshot, states)
         jar = folder / "job.jar"
-        classes = make_jar(jar, folder / "classes" / "new" / CELL, megabytes)
+        classes = make_jar(jar, folder / "classes" / "new" / CELL, megabytes, states)
         command = [
             sys.executable, "-m", "stateextract", "check", str(snapshot), "--classpath", str(jar), "--flink", "2.3",
             "--backend", "rocksdb", "--format", "json",

@@ -55,7 +55,7 @@ def check(
     """The verdicts; the parameters are those of :meth:`Snapshot.check`."""
     if backend not in (None, *BACKENDS):
         raise UsageError(f"the option backend cannot be {backend!r}", expected="hashmap or rocksdb")
-    if same_job and (against is not None or classpath or plan or uids is not None):
+    if same_job and (against is not None or classpath or plan or uids is not None or same_declarations):
         raise UsageError("the new job cannot be the old one and another", advice="leave --same-job out")
     opened = old._opened
     source = opened.source

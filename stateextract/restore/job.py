@@ -223,7 +223,8 @@ class Check:
                 )
             elif new.classes is not None:
                 self._assume("The class path has all classes of the new job, and none of another job.")
-                self._assume("The states that the classes declare are those of the same operators as before.")
+                self._assume("Each state that the classes declare is declared by the same operators as before.")
+                self._assume("The settings of the new job register the same types and serializers.")
             if new.max_parallelism is None:
                 self._assume("The settings of the new job have the same maximum parallelism, or none.")
         return Report(tuple(checks), tuple(self._assumptions))

@@ -6,24 +6,30 @@ import contextlib
 import struct
 import tarfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from serializers.classcode import ClassCode, ClassLiteral, Lambda, parameter_types
+from serializers.registry import SerializerSnapshot
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.metadata.uid import operator_id
 from stateextract.restore.answers import Release
+from stateextract.restore.by_classes import ByClasses, Candidates
 from stateextract.restore.bytecode import Constant, Interpreter, New
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.compare import label
 from stateextract.restore.declarations import Declarations, read_declarations, resolved_in
-from stateextract.restore.extract import Extractor
+from stateextract.restore.derive import Derivation
+from stateextract.restore.extract import Extractor, simple
 from stateextract.restore.typeinfo import TypeReader
 from stateextract.snapshot.source import Store
+from stateextract.state.header import NAMESPACE, VALUE, StateMeta
 from tests.restore.test_golden import ARCHIVE
 
 VISIT = "PojoSerializer<declared.plain.Visits$Visit>"
+VOID = "org.apache.flink.runtime.state.VoidNamespaceSerializer$VoidNamespaceSerializerSnapshot"
 PAIR = "TupleSerializer<org.apache.flink.api.java.tuple.Tuple2>"
 
 
@@ -94,6 +100,35 @@ def test_states_of_windows(declared: Path) -> None:
         "of-window": ("VALUE", False, {"window"}, ["LongSerializer"]),
         "of-all": ("VALUE", False, {"keyed"}, ["LongSerializer"]),
     }
+
+
+def proofs(declared: Path) -> ByClasses:
+    classes = JobClasses([str(declared / "plain")], Store())
+    extractor = Extractor(classes, Release(2, 3))
+    return ByClasses(read_declarations(classes), extractor, Derivation(extractor, None))
+
+
+def test_the_function_says_which_of_several_keys_is_its_own(declared: Path) -> None:
+    by_classes, old = proofs(declared), simple("String")
+    assert by_classes.keys(old, ["count", "_timer_state/event_user-timers"]) == Candidates((old,))
+    both = by_classes.keys(old, ["another"])
+    assert ([label(key) for key in both.found], both.problem) == ([PAIR, "StringSerializer"], "")
+
+
+def test_a_state_of_two_operators_that_is_declared_once(declared: Path) -> None:
+    value = {VALUE: simple("Long"), NAMESPACE: SerializerSnapshot(VOID, 3)}
+    old = StateMeta("count", "KEY_VALUE", "VALUE", {}, value)
+    by_classes = proofs(declared)
+    (new,), problem = (found := by_classes.states(old, "keyed", 1, [])).found, found.problem
+    assert (label(new.serializers[VALUE]), problem) == ("TtlSerializer<LongSerializer, LongSerializer>", "")
+    twice = by_classes.states(old, "keyed", 2, []).problem
+    assert twice == "2 operators have a state of this name, and the classes of the new job declare 1"
+    renamed = by_classes.states(replace(old, name="visits"), "keyed", 1, [])
+    assert renamed == Candidates((), "no class of the new job declares this state, so it may have been renamed")
+    maybe = by_classes.states(replace(old, name="maybe"), "keyed", 1, []).problem
+    assert maybe == "whether declared.plain.Visits sets a TTL for this state does not follow from its code"
+    rules = by_classes.states(replace(old, name="rules"), "keyed", 1, []).problem
+    assert rules.startswith("no class of the new job declares this state, but a state 'rules' of another scope")
 
 
 def test_constants_of_a_class_file(declared: Path) -> None:

@@ -360,6 +360,9 @@ def test_contradictions_are_refused() -> None:
     with pytest.raises(UsageError, match="old one and another") as error:
         orders.check(orders, same_job=True)
     assert error.value.advice == "leave same_job out"
+    with pytest.raises(UsageError) as error:
+        orders.check(same_job=True, same_declarations=True)
+    assert error.value.advice == "leave same_job out"
     with pytest.raises(UsageError, match="flink cannot be 'two'"):
         orders.check(flink="two")
     with pytest.raises(UsageError, match="backend cannot be 'forst'"):
