@@ -58,6 +58,8 @@ _STATUSES = (
     "INITIAL_ASSIGNING", "INITIAL_ASSIGNING_FINISHED", "NEWLY_ADDED_ASSIGNING", "NEWLY_ADDED_ASSIGNING_SNAPSHOT_FINISHED",
     "NEWLY_ADDED_ASSIGNING_FINISHED",
 )  # fmt: skip
+_STATUSES_2_2 = (*_STATUSES[:2], "SUSPENDED", "NEWLY_ADDED_ASSIGNING", "NEWLY_ADDED_ASSIGNING_FINISHED")
+"""Of MySQL until CDC 2.3. That release wrote the enumerator's version 5 as 2.4 does, and gets the names of 2.4."""
 
 # A part is in double quotes (MySQL's splits: in backticks) or, in old versions, in none.
 _PART = re.compile(r'"(?:[^"]|"")+"|`(?:[^`]|``)+`|[^."`][^.]*')
@@ -307,7 +309,7 @@ def _status(reader: Reader, version: int, base: bool) -> str:
         return _STATUSES[read_flag(reader)]
     code = reader.i32("a status")
     expect(code, range(len(_STATUSES)))
-    return _STATUSES[code]
+    return (_STATUSES if base or version >= 5 else _STATUSES_2_2)[code]
 
 
 def _names_a_table(value: dict[str, Any], evidence: Evidence) -> bool:

@@ -91,9 +91,10 @@ def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
         if found["snapshot_ms"] is not None if snapshot is None else snapshot < 0:
             raise FormatError("no position of Iceberg")
     split_version = reader.i32("a version of splits")
-    expect(split_version, (2, 3))
+    expect(split_version, (1, 2, 3))
     splits = []
     for _ in range(reader.count("splits", least=6)):
+        expect(split_version, (2, 3))
         inner = Reader(reader.bytes(reader.i32("a length"), "a split"))
         split = _split(inner, split_version)
         must_end(inner)

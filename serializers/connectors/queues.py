@@ -88,10 +88,28 @@ def _transaction(reader: Reader) -> dict[str, Any]:
 
 
 def _pulsar_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    partitions = [_partition(reader, version - 1) for _ in range(reader.count("partitions", least=10))]
+    """The partitions that were found. Version 0 also has splits that wait for a reader, and the readers of the others."""
+    partitions = [_partition(reader, max(version - 1, 0)) for _ in range(reader.count("partitions", least=10))]
     if not partitions:
         raise FormatError("a count of zero, which may be of any connector")
+    if version == 0:
+        _pulsar_splits(reader)
+        for read in (_pulsar_splits, _texts):
+            for _ in range(reader.count("readers", least=8)):
+                reader.i32("a reader")
+                read(reader)
+        read_flag(reader)
     return {"partitions": partitions}
+
+
+def _pulsar_splits(reader: Reader) -> None:
+    for _ in range(reader.count("splits", least=24)):
+        _pulsar_split(reader, 0)
+
+
+def _texts(reader: Reader) -> None:
+    for _ in range(reader.count("splits", least=2)):
+        read_text(reader)
 
 
 def _pulsar_committable(reader: Reader, version: int) -> dict[str, Any]:
@@ -188,7 +206,7 @@ register_form(
 register_form(
     COORDINATOR,
     PayloadForm(
-        "pulsar_enumerator", (1, 2, 3), _pulsar_enumerator,
+        "pulsar_enumerator", (0, 1, 2, 3), _pulsar_enumerator,
         struct_of(partitions=pa.list_(struct_of(topic=TEXT, partition=I32, ranges=_RANGES))),
         reason="at least one topic with the scheme of Pulsar",
     ),

@@ -7,7 +7,8 @@ public class CdcBytes extends CdcValues {
     public static void main(String[] args) throws Exception {
         root = args[1];
         prefix = args[0] + " " + args[2];
-        if (args[0].equals("mysql")) mysql();
+        if (args[0].equals("mysql") && args[2].compareTo("2.3") < 0) olderMysql();
+        else if (args[0].equals("mysql")) mysql();
         else base(args[0], args[3]);
     }
 
@@ -53,6 +54,47 @@ public class CdcBytes extends CdcValues {
         Object idle = make(states + "SnapshotPendingSplitsState", List.of(other), List.of(), Map.of(), Map.of(), Map.of(),
                 statuses[1], List.of(), false, true, none);
         wrapped("cdc_enumerator " + prefix + " hybrid", pending, make(states + "HybridPendingSplitsState", idle, true), CdcBytes::pending);
+        wrapped("bytes_enumerator " + prefix + " stream", pending, make(states + "BinlogPendingSplitsState", true), CdcBytes::pending);
+    }
+
+    /** Until 2.2, snapshot splits have their schemas in the enumerator, too. */
+    static void olderMysql() throws Exception {
+        String source = root + ".connectors.mysql.source.";
+        boolean oldest = prefix.endsWith("2.0");
+        Object serializer = field(source + "split.MySqlSplitSerializer", "INSTANCE");
+        Object low = new_offset(source + "offset.BinlogOffset", "file", "mysql-bin.000042", "pos", "15312",
+                "gtids", "24da167f-0c0c-11e8-8442-00059a3c7b00:1-19", "row", "2", "event", "3", "ts_sec", "1700000000",
+                "server_id", "223344");
+        Object high = new_offset(source + "offset.BinlogOffset", "file", "", "pos", "-9223372036854775808");
+        Object table = make("io.debezium.relational.TableId", "shop", null, "orders");
+        Object other = make("io.debezium.relational.TableId", "shop", null, "cust.omers");
+        Object done = make(source + "split.FinishedSnapshotSplitInfo", table, "shop.orders:0", null, new Object[] {4096L}, low);
+        Map<Object, Object> schemas = new LinkedHashMap<>(Map.of(table, change(table)));
+        RowType key = (RowType) DataTypes.ROW(DataTypes.FIELD("id", DataTypes.BIGINT().notNull())).notNull().getLogicalType();
+        String stream = source + "split.MySqlBinlogSplit";
+        wrapped("cdc_split " + prefix + " stream", serializer, oldest
+                ? make(stream, "binlog-split", key, low, high, List.of(done), schemas)
+                : make(stream, "binlog-split", low, high, List.of(done), schemas, 2, true), CdcBytes::split);
+        wrapped("cdc_split " + prefix + " stream plain", serializer, oldest
+                ? make(stream, "binlog-split", key, low, null, List.of(), Map.of())
+                : make(stream, "binlog-split", low, null, List.of(), Map.of(), 0, false), CdcBytes::split);
+        String snapshot = source + "split.MySqlSnapshotSplit";
+        Object start = make(snapshot, table, "shop.orders:3", key, new Object[] {8192L}, null, null, schemas);
+        wrapped("cdc_split " + prefix + " snapshot", serializer,
+                make(snapshot, table, "shop.orders:2", key, new Object[] {1L}, new Object[] {4096L}, low, schemas), CdcBytes::split);
+        wrapped("cdc_split " + prefix + " snapshot open", serializer, start, CdcBytes::split);
+
+        String states = source + "assigners.state.";
+        Object pending = make(states + "PendingSplitsStateSerializer", serializer);
+        List<Object> arguments = new ArrayList<>(List.of(List.of(other), List.of(start), Map.of("shop.orders:3", start),
+                Map.of("shop.orders:3", low), true));
+        if (!oldest) {
+            arguments.set(4, Class.forName(source + "assigners.AssignerStatus").getEnumConstants()[2]);
+            arguments.addAll(List.of(List.of(table), true, true));
+        }
+        Object state = make(states + "SnapshotPendingSplitsState", arguments.toArray());
+        wrapped("cdc_enumerator " + prefix + " snapshot", pending, state, CdcBytes::pending);
+        wrapped("cdc_enumerator " + prefix + " hybrid", pending, make(states + "HybridPendingSplitsState", state, false), CdcBytes::pending);
         wrapped("bytes_enumerator " + prefix + " stream", pending, make(states + "BinlogPendingSplitsState", true), CdcBytes::pending);
     }
 

@@ -45,7 +45,11 @@ class CdcValues extends Printing {
                         "high_watermark", offset(call(info, "getHighWatermark"))));
             }
             found.put("finished_splits", finished);
-            found.put("finished_splits_in_all", call(split, "getTotalFinishedSplitSize"));
+            try {
+                found.put("finished_splits_in_all", call(split, "getTotalFinishedSplitSize"));
+            } catch (NoSuchMethodException older) {
+                found.put("finished_splits_in_all", finished.size());
+            }
             for (String flag : List.of("isSuspended", "isSnapshotCompleted")) {
                 try {
                     found.put(flag.equals("isSuspended") ? "suspended" : "snapshot_completed", call(split, flag));
@@ -86,9 +90,13 @@ class CdcValues extends Printing {
         } catch (NoSuchMethodException flag) {
             found.put("status", (boolean) call(state, "isAssignerFinished") ? "INITIAL_ASSIGNING_FINISHED" : "INITIAL_ASSIGNING");
         }
-        found.put("remaining_tables", all(call(state, "getRemainingTables")));
-        found.put("table_ids_case_sensitive", call(state, "isTableIdCaseSensitive"));
-        found.put("tables", tables(call(state, "getTableSchemas")));
+        try {
+            found.put("remaining_tables", all(call(state, "getRemainingTables")));
+            found.put("table_ids_case_sensitive", call(state, "isTableIdCaseSensitive"));
+            found.put("tables", tables(call(state, "getTableSchemas")));
+        } catch (NoSuchMethodException older) {
+            // Version 3 of MySQL's began the first two, version 4 the last.
+        }
         try {
             List<Object> finished = new ArrayList<>();
             for (Map.Entry<?, ?> e : ((Map<?, ?>) call(state, "getSplitFinishedCheckpointIds")).entrySet()) {

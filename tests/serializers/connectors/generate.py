@@ -56,7 +56,17 @@ def cdc(connector: str, version: str, flink: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def pulsar(version: str, flink: str) -> tuple[str, ...]:
+    """The jars of Pulsar's connector."""
+    return (
+        f"org.apache.flink:flink-connector-pulsar:{version}", f"org.apache.flink:flink-connector-base:{flink}",
+        f"org.apache.flink:flink-streaming-java:{flink}",
+    )  # fmt: skip
+
+
 RUNS = (
+    Run("cdc", (("mysql", CDC2, "2.0"),), cdc("mysql", "2.0.2", "1.17.2")),
+    Run("cdc", (("mysql", CDC2, "2.2"),), cdc("mysql", "2.2.1", "1.17.2")),
     Run("cdc", (("mysql", CDC2, "2.4"),), cdc("mysql", "2.4.2", "1.17.2")),
     Run("cdc", (("mysql", CDC3, "3.2"),), cdc("mysql", "3.2.0", "1.20.3")),
     Run("cdc", (("postgres", CDC2, "2.4", POSTGRES),), cdc("postgres", "2.4.2", "1.17.2")),
@@ -81,9 +91,12 @@ RUNS = (
         ("org.apache.iceberg:iceberg-flink-runtime-1.20:1.10.1!", *TABLE, "org.apache.flink:flink-table-runtime:1.20.3"),
     ),
     Run(
-        "queues", (("4.1",),),
-        ("org.apache.flink:flink-connector-pulsar:4.1.0-1.18", "org.apache.flink:flink-connector-base:1.18.1", STREAMING_118),
+        "pulsar", (("1.14",),),
+        ("org.apache.flink:flink-connector-pulsar_2.12:1.14.6", "org.apache.flink:flink-streaming-java_2.12:1.14.6"),
     ),
+    Run("pulsar", (("3.0",),), pulsar("3.0.0-1.16", "1.16.3")),
+    Run("pulsar", (("4.1",),), pulsar("4.1.0-1.18", "1.18.1")),
+    Run("queues", (("1.18",),), ("org.apache.flink:flink-connector-base:1.18.1", STREAMING_118)),
     Run("jdbc", (("core.datastream.", "3.3"),), ("org.apache.flink:flink-connector-jdbc-core:3.3.0-1.20", *TABLE)),
     Run(
         "mongodb", (("1.1",),),
@@ -94,6 +107,15 @@ RUNS = (
     ),
     Run("warehouses", (("doris", "1.6"),), ("org.apache.doris:flink-doris-connector-1.16:1.6.2!", *TABLE)),
     Run("warehouses", (("starrocks", "1.2"),), ("com.starrocks:flink-connector-starrocks:1.2.9_flink-1.18!", *TABLE)),
+    Run(
+        "lakes", (("iceberg", "0.14"),),
+        (
+            "org.apache.iceberg:iceberg-flink-runtime-1.14:0.14.1!", "org.apache.flink:flink-streaming-java_2.12:1.14.6",
+            "org.apache.flink:flink-table-api-java-bridge_2.12:1.14.6", "org.apache.flink:flink-connector-base:1.14.6",
+            "org.apache.hadoop:hadoop-client-api:3.3.6!",
+        ),
+    ),
+    Run("lakes", (("paimon", "0.8"),), ("org.apache.paimon:paimon-flink-1.18:0.8.2!", *TABLE)),
     Run("paimon", (("1.2",),), ("org.apache.paimon:paimon-flink-1.20:1.2.0!", *TABLE)),
 )  # fmt: skip
 """All of them."""
