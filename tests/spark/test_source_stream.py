@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow.fs import FileSelector, FileType
 
 from stateextract.errors import SnapshotDeletedError, SnapshotNotFoundError, UnsupportedError, UsageError
+from stateextract.job.output import open_output
 from stateextract.spark import register
 from stateextract.spark.source import FlinkStateDiffSource
 from stateextract.spark.source_retained import Retained
 from tests.job.snapshots import write_snapshot
 from tests.spark.sources import Loaded, again, make
+from tests.stores import put_stores_into_memory
 from tests.writers import flink_writer as flink
 
 JOB, OTHER = "0" * 32, "f" * 32
@@ -193,6 +196,24 @@ def test_with_a_directory_of_its_own_a_query_needs_no_checkpoint_of_flink(tmp_pa
     shutil.rmtree(jobs / JOB / "chk-2")
     query.start()
     assert query.batch() == [("removed", 1, 11, None), ("changed", 2, 20, 21)]
+
+
+def test_checkpoints_are_kept_in_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_stores_into_memory(monkeypatch)
+    folder = f"oss://bucket/{tmp_path.name}/kept"
+    checkpoint(tmp_path, 1, {1: 10, 2: 20})
+    query = Query(tmp_path, retainIn=folder)
+    end = query.latest()
+    checkpoint(tmp_path, 2, {1: 11})
+    shutil.rmtree(tmp_path / JOB / "chk-1")
+    query.start()
+    assert query.rows(end) == added({1: 10, 2: 20})
+    query.offset = end
+    assert query.batch() == [("changed", 1, 10, 11), ("removed", 2, 20, None)]
+    output = open_output(folder)
+    files = output.fs.get_file_info(FileSelector(output.root, recursive=True))
+    kept = {file.path.removeprefix(output.root).strip("/") for file in files if file.type == FileType.File}
+    assert kept == {"_retained-by-stateextract", *(f"{JOB}/chk-2/{name}" for name in ("_metadata", "op-0", "op-1"))}
 
 
 def test_a_checkpoint_that_is_deleted_before_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

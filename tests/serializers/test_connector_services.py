@@ -1,0 +1,49 @@
+"""State of RabbitMQ's source and of Kinesis' old consumer, in a savepoint that their own classes wrote."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stateextract
+from stateextract.errors import UndecodableError
+from stateextract.metadata.uid import operator_id
+
+SAVEPOINT = Path(__file__).parent / "connectors" / "services"
+SEQUENCE_NUMBER = "org.apache.flink.streaming.connectors.kinesis.model.SequenceNumber"
+
+
+def rows(uid: str, state: str, **options: Any) -> list[Any]:
+    """The values of a state."""
+    snapshot = stateextract.open_snapshot(str(SAVEPOINT), **options)
+    values: list[Any] = snapshot.operator(operator_id(uid)).state(state).to_table()["value"].to_pylist()
+    return values
+
+
+def test_rabbitmq_has_the_ids_of_the_messages_of_each_checkpoint() -> None:
+    """Three messages, none of them acknowledged: each id is a text with its length."""
+    (value,) = rows("rabbit", "message-acknowledging-source-state")
+    assert value["class"] == "[Lorg.apache.flink.streaming.api.functions.source.SerializedCheckpointData;"
+    (checkpoint,) = json.loads(value["json"])
+    assert (checkpoint["checkpointId"], checkpoint["numIds"]) == (1, 3)
+    ids = base64.b64decode(checkpoint["serializedData"]["$value"])
+    assert sorted(ids[i + 1 : i + 5].decode() for i in range(0, len(ids), 5)) == ["id-1", "id-2", "id-3"]
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_kinesis_has_shards_and_sequence_numbers_if_the_class_of_the_numbers_is_known(described: bool) -> None:
+    fields = {"sequenceNumber": "java.lang.String", "subSequenceNumber": "long", "cachedHash": "int"}
+    classes = [{"name": SEQUENCE_NUMBER, "fields": fields}]
+    if not described:
+        with pytest.raises(UndecodableError, match="SequenceNumber cannot be decoded"):
+            rows("kinesis", "Kinesis-Stream-Shard-State")
+        return
+    values = rows("kinesis", "Kinesis-Stream-Shard-State", kryo_classes=classes)
+    shards = [(value["f0"]["streamName"], value["f0"]["shardId"]) for value in values]
+    assert shards == [("orders", f"shardId-00000000000{i}") for i in range(2)]
+    numbers = [(value["f1"]["sequenceNumber"], value["f1"]["subSequenceNumber"]) for value in values]
+    assert numbers == [("49570", -1), ("49571", 0)]
