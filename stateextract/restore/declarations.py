@@ -8,7 +8,7 @@ Flink's classes: ``StateDescriptor`` and its subclasses, ``KeyedStateStore``, ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -316,9 +316,4 @@ def resolved_in(declarations: Declarations, value: Value) -> Value:
     return _resolved(value, declarations.fields)
 
 
-def declared(declarations: Declarations, name: str) -> Iterator[Declaration]:
-    """The declarations of a name, one for each use."""
-    yield from declarations.states.get(name, ())
-
-
-__all__ = ["Declaration", "Declarations", "declared", "read_declarations", "resolved_in"]
+__all__ = ["Declaration", "Declarations", "read_declarations", "resolved_in"]

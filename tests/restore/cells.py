@@ -63,9 +63,12 @@ class Side:
     def _graph(self) -> str:
         keys = f"number -> {{ int i = (int) (number % 4); return {self.key}; }}"
         return (
-            "public DataStream<Long> graph(DataStream<Long> numbers, restore.Op op) {\n"
-            f"return numbers.keyBy({keys}).process((KeyedProcessFunction) op).returns(Types.LONG)\n"
-            f'.uid("{self.uid}").setMaxParallelism({self.max_parallelism});\n}}'
+            "public void graph(StreamExecutionEnvironment env, restore.Op op) {\n"
+            'DataStream<Long> numbers = env.fromSequence(0, Long.MAX_VALUE - 1).uid("source")\n'
+            '.map(new restore.Slow()).returns(Types.LONG).uid("slow");\n'
+            f"DataStream<Long> states = numbers.keyBy({keys}).process((KeyedProcessFunction) op).returns(Types.LONG)\n"
+            f'.uid("{self.uid}").setMaxParallelism({self.max_parallelism});\n'
+            'states.sinkTo(new DiscardingSink<>()).uid("sink");\n}'
         )
 
     @property

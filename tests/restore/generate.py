@@ -3,8 +3,7 @@
 
 Needs a JDK 17 and Maven, as ``tests/golden/generate.py`` does. Usage: ``tests/restore/generate.py [--work FOLDER]``. Takes
 about ten minutes; ``--compile`` only compiles the classes anew, in a minute. The archive has ``rows.json`` with a row for each
-restore, the old savepoints, those of the new jobs, the classes of both sides, those that run them, which both have in common,
-and classes that declare states in other ways.
+restore, the old savepoints, those of the new jobs, the classes of both sides, and classes that declare states in other ways.
 """
 
 from __future__ import annotations
@@ -36,7 +35,9 @@ import org.apache.flink.api.common.state.*;
 import org.apache.flink.api.common.typeinfo.*;
 import org.apache.flink.api.java.tuple.*;
 import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
+import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.types.Row;
 """
 
@@ -185,10 +186,10 @@ def pack(savepoints: Path, classes: dict[str, Path], rows: list[dict[str, Any]])
         put("rows.json", f"[{text}]\n".encode())
         for path in sorted(savepoints.rglob("_metadata")):
             put(f"savepoints/{path.relative_to(savepoints)}", path.read_bytes())
-        for path in sorted(classes["runner"].rglob("*.class")):
+        for path in sorted(classes["runner"].rglob("*.class")):  # what runs the jobs is no part of them
             name = path.relative_to(classes["runner"])
-            job = f"declared/{name.parts[1]}" if name.parts[0] == "declared" else "runner"
-            put(f"classes/{job}/{name}", path.read_bytes())
+            if name.parts[0] == "declared":
+                put(f"classes/declared/{name.parts[1]}/{name}", path.read_bytes())
         for what in ("old", "new"):
             for path in sorted(classes[what].rglob("*.class")):
                 cell = path.parent.name

@@ -91,7 +91,7 @@ class Restore:
         folder, cell = self._folder, self.row["cell"]
         return {
             "none": [], "empty": [str(folder / "empty")], "data": [str(folder / "data" / side / cell)],
-            "jar": [str(folder / "classes" / side / cell), str(folder / "classes" / "runner")],
+            "jar": [str(folder / "classes" / side / cell)],
         }[given]  # fmt: skip
 
     def verdict(self, new: Path_ = "none", old: Path_ = "none", against: bool = False, **more: Any) -> Verdict:

@@ -28,9 +28,7 @@ import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
-import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
-import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.util.SerializedThrowable;
 
 /**
@@ -151,8 +149,7 @@ public final class Runner {
     }
 
     private static JobGraph graph(StreamExecutionEnvironment env, Spec spec, String what) {
-        DataStream<Long> numbers = env.fromSequence(0, Long.MAX_VALUE - 1).uid("source").map(new Slow()).returns(Long.class).uid("slow");
-        spec.graph(numbers, new Op(spec, what.equals("write"))).sinkTo(new DiscardingSink<>()).uid("sink");
+        spec.graph(env, new Op(spec, what.equals("write")));
         return env.getStreamGraph().getJobGraph();
     }
 
@@ -225,18 +222,5 @@ public final class Runner {
             }
         }
         return quoted.append('"').toString();
-    }
-
-    /** Lets the first numbers pass, and holds up the others. */
-    static final class Slow implements org.apache.flink.api.common.functions.MapFunction<Long, Long> {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        public Long map(Long number) throws InterruptedException {
-            if (number >= 4) {
-                Thread.sleep(20);
-            }
-            return number;
-        }
     }
 }

@@ -5,7 +5,7 @@ import org.apache.flink.api.common.functions.RuntimeContext;
 import org.apache.flink.api.common.state.OperatorStateStore;
 import org.apache.flink.api.common.state.State;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
-import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /** A job. Each side of a cell has a class {@code Job} that extends it. */
 public abstract class Spec implements Serializable {
@@ -21,8 +21,8 @@ public abstract class Spec implements Serializable {
         return null;
     }
 
-    /** The operator with its keys, uid and maximum parallelism. */
-    public abstract DataStream<Long> graph(DataStream<Long> numbers, Op op);
+    /** The operators, with keys, uids and maximum parallelism. */
+    public abstract void graph(StreamExecutionEnvironment env, Op op);
 
     /** The type of the state's values, then that of its user keys, if it has any. */
     public abstract TypeInformation<?>[] types();
