@@ -59,8 +59,8 @@ SECTIONS = {
         "The extract job on Spark",
         "The job runs on `local[2]` with eight files, in a session that has run a job. The bare write is two Python "
         "processes without Spark. Each has half of the job's rows as Arrow tables in memory and writes the same files "
-        "again. \"As the job\": with the job's codec, encodings, row groups and settings of the memory. \"As plain "
-        "pyarrow\": with the codec and dictionaries only.",
+        'again. "As the job": with the job\'s codec, encodings, row groups and settings of the memory. "As plain '
+        'pyarrow": with the codec and dictionaries only.',
     ),
     "first_read": (
         "The first read",

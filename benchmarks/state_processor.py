@@ -99,7 +99,9 @@ def measure(flink: Flink, backend: str, rows: int, folder: Path, times: int) -> 
     assert ours.num_rows == rows
     assert ours.cast(theirs.schema).equals(theirs)
     subject = f"{backend}, {rows:,} POJOs, {size / 1e6:.0f} MB"
-    yield Measurement(subject, "State Processor API, read calls per kB", min(float(line[2]) for line in lines) / size * 1e3)
+    yield Measurement(
+        subject, "State Processor API, read calls per kB", min(float(line[2]) for line in lines) / size * 1e3
+    )
     for number, quantity in enumerate(("", ", processor time")):
         mine, flinks = min(run[number] for run in runs), [float(line[number]) for line in lines]
         yield Measurement(subject, f"stateextract, whole process{quantity}", mine, "s")

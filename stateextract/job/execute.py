@@ -34,7 +34,11 @@ from stateextract.printable import pluralize
 R = TypeVar("R")
 
 ALONE = 64 << 20
-"""Bytes of state that this process reads sooner than others are started."""
+"""Bytes of state that this process reads sooner than others are started.
+
+A process takes about 0.4 s of processor time to start. In this time it decodes and writes 100 MB of POJOs. So small snapshots
+are not split for the cores: 100 MB took 1.8 s of processor time as one task, and 2.7 s in two processes.
+"""
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's ``mallopt``."""
