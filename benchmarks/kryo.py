@@ -3,24 +3,31 @@
 Each vector of ``tests/kryo`` named below is one kind of value. The kernel and the interpreter decode it into Arrow batches
 over and over, as the entries of a state. Flink's serializer deserializes the same bytes in a loop (``KryoLoop.java``), with
 Kryo 2 in Flink 1.20 and Kryo 5 in Flink 2.3. The figures are values per second of processor time on one core. Each runs
-several times in turn, and the best run of each counts. Usage: ``python -m benchmarks.kryo [SECONDS] [--rounds N] [--no-jvm]``.
-The JVM needs a JDK 17 and Maven, which fetches Flink's jars on the first run.
+several times in turn, and the best run of each counts. The interpreter also decodes each value as one of unknown structure
+(``Object``), as JSON; beside that, the standard library parses and writes the same JSON.
+
+Usage: ``python -m benchmarks.kryo [SECONDS] [--rounds N] [--no-jvm]``. The JVM needs a JDK 17 and Maven, which fetches
+Flink's jars on the first run.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.measuring import Measurement, Size, one_core, show
 from serializers import DescribeContext, describe
+from serializers.javatypes import OBJECT_CLASS
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Stop, make_decoder
+from stateextract.columnar.interpreter import interpret
 from stateextract.files.block import Block
 from tests.golden.generate import OPENED, class_path
 from tests.kryo.generate import VERSIONS
@@ -30,8 +37,28 @@ KINDS = ("String 33", "UUID", "Instant", "mixed list", "map of ints", "Item", "L
 """The vectors."""
 GOALS = {"mixed list": 0.25, "Item": 3.0, "Leaf": 3.0}
 """How many times as fast as the JVM the kernel has to be at least, if not 1."""
+JSON_GOAL = 0.15
+"""How many times as fast as the standard library parses and writes the JSON the interpreter has to make it at least."""
 COPIES = {"auto": 50_000, "interpreter": 2000}
 SOURCE = Path(__file__).with_name("KryoLoop.java")
+
+
+def unknown(vector: Vector) -> Vector:
+    """The same bytes, of a state whose values are declared as ``Object``."""
+    details = {**vector.snapshot.details, "class": OBJECT_CLASS}
+    return replace(vector, declared=OBJECT_CLASS, snapshot=replace(vector.snapshot, details=details))
+
+
+def json_speed(vector: Vector, seconds: float) -> float:
+    """How many times a second the standard library parses and writes the JSON of a value."""
+    layout = describe(unknown(vector).snapshot, DescribeContext(vector.flavour, models()))  # type: ignore[arg-type]
+    text = interpret(layout, vector.data, 0, len(vector.data))[0]["json"]
+    start, count = time.process_time(), 0
+    while time.process_time() - start < seconds:
+        for _ in range(100):
+            json.dumps(json.loads(text))
+        count += 100
+    return count / (time.process_time() - start)
 
 
 def speed(vector: Vector, seconds: float, engine: str) -> float:
@@ -84,15 +111,20 @@ def has_jvm() -> bool:
 def measure(flavour: int, seconds: float, with_jvm: bool, rounds: int = 2) -> Iterator[Measurement]:
     """All kinds of values in one version of Kryo."""
     found = [v for name in KINDS for v in vectors("kryo") if (v.flavour, v.name) == (flavour, name)]
-    flink, kernel, interpreter = [], [], []
+    flink, kernel, interpreter, as_json, library = [], [], [], [], []
     for _ in range(rounds):
         flink += [jvm(flavour, found, seconds)] if with_jvm else []
         kernel.append([speed(vector, seconds, "auto") for vector in found])
         interpreter.append([speed(vector, seconds / 2, "interpreter") for vector in found])
-    for vector, fast, slow, theirs in zip(found, _best(kernel), _best(interpreter), _best(flink), strict=True):
+        as_json.append([speed(unknown(vector), seconds / 2, "interpreter") for vector in found])
+        library.append([json_speed(vector, seconds / 2) for vector in found])
+    figures = zip(*map(_best, (kernel, interpreter, as_json, library, flink)), strict=True)
+    for vector, (fast, slow, text, parsed, theirs) in zip(found, figures, strict=True):
         subject = f"{vector.name}, Kryo {flavour}, {len(vector.data)} bytes"
         yield Measurement(subject, "kernel", fast / 1e6, "M values/s")
         yield Measurement(subject, "interpreter", slow / 1e6, "M values/s")
+        yield Measurement(subject, "interpreter, as JSON", text / 1e6, "M values/s")
+        yield Measurement(subject, "interpreter ÷ json, speed", text / parsed, "", JSON_GOAL, at_least=True)
         if theirs:
             yield Measurement(subject, "Flink's KryoSerializer", theirs / 1e6, "M values/s")
             yield Measurement(

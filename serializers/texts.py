@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+_TWO: Final = tuple(f"{n:02}" for n in range(60))
 
 
 def date_text(year: int, month: int, day: int) -> str:
@@ -20,11 +24,13 @@ def year_text(year: int) -> str:
 
 def time_text(hour: int, minute: int, second: int, nanos: int) -> str:
     """A time of day with seconds; the fraction has three, six or nine digits, or is left out."""
-    text = f"{hour:02}:{minute:02}:{second:02}"
-    for digits in (3, 6, 9):
-        if nanos and nanos % 10 ** (9 - digits) == 0:
-            return f"{text}.{nanos // 10 ** (9 - digits):0{digits}}"
-    return text
+    text = f"{_TWO[hour]}:{_TWO[minute]}:{_TWO[second]}"
+    if not nanos:
+        return text
+    fraction = f"{nanos:09}"
+    while fraction.endswith("000"):
+        fraction = fraction[:-3]
+    return f"{text}.{fraction}"
 
 
 def date_time_text(parts: Sequence[int]) -> str:
@@ -71,8 +77,12 @@ def period_text(years: int, months: int, days: int) -> str:
 def instant_text(seconds: int, nanos: int) -> str:
     """``Instant`` in ISO 8601, in the proleptic calendar, for any year."""
     days, of_day = divmod(seconds, 86400)
-    year, month, day = civil(days)
-    return f"{date_text(year, month, day)}T{time_text(of_day // 3600, of_day // 60 % 60, of_day % 60, nanos)}Z"
+    return f"{_day_text(days)}T{time_text(of_day // 3600, of_day // 60 % 60, of_day % 60, nanos)}Z"
+
+
+@lru_cache(maxsize=1 << 12)
+def _day_text(days: int) -> str:
+    return date_text(*civil(days))
 
 
 def civil(days: int) -> tuple[int, int, int]:

@@ -97,6 +97,8 @@ def _message(class_name: str, message_class: Any, read: Callable[[Input], bytes 
 
 # ---- odds and ends
 
+_LONG: Final = (1 << 64) - 1
+
 
 def _sql_timestamp2(s: Input) -> tuple[int, int]:
     start, millis = s.pos, wire.vlong_signed(s)
@@ -115,25 +117,18 @@ def _timestamp(millis: int, nanos: int, at: int) -> tuple[int, int]:
     return millis, nanos
 
 
-def _uuid_text(high: int, low: int) -> str:
-    digits = f"{high & (1 << 64) - 1:016x}{low & (1 << 64) - 1:016x}"
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+def _uuid_text(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def uuid2(class_name: str) -> Form:
-    def read(s: Input) -> str:
-        high = wire.zigzag_long(s)
-        return _uuid_text(high, wire.zigzag_long(s))
-
-    return Single(class_name, "text", lambda k: read)
+def _uuid2(s: Input) -> str:
+    high = wire.zigzag_long(s) & _LONG
+    return _uuid_text(f"{high:016x}{wire.zigzag_long(s) & _LONG:016x}")
 
 
-def uuid5(class_name: str) -> Form:
-    def reader(k: Kryo) -> Callable[[Input], str]:
-        i64 = k.fixed.i64
-        return lambda s: _uuid_text(i64(s), i64(s))
-
-    return Single(class_name, "text", reader)
+def _uuid5(s: Input) -> str:
+    high = wire.take(s, 8, "a long")
+    return _uuid_text((high[::-1] + wire.take(s, 8, "a long")[::-1]).hex())
 
 
 def bit_set(class_name: str) -> Body:
@@ -226,6 +221,7 @@ def calendar(class_name: str) -> Body:
 
 
 _TEXT: Final = simple(wire.string, "text")
+uuid5: Final = simple(_uuid5, "text")
 _DATE: Final = simple(wire.vlong_signed, "date")
 
 _COMMON: Final[dict[str, Factory]] = {
@@ -278,7 +274,7 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
         "java.util.TreeMap": map2(comparator=True),
         "java.util.Arrays$ArrayList": arrays_as_list2,
         "java.sql.Timestamp": simple(_sql_timestamp2, "sql_timestamp"),
-        "java.util.UUID": uuid2,
+        "java.util.UUID": simple(_uuid2, "text"),
         "java.util.Locale": locale2,
         "java.util.regex.Pattern": _TEXT,
         "java.util.Optional": wrapped(typed=True),

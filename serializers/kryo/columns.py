@@ -33,11 +33,12 @@ from serializers.kryo.shapes import (
     KryoField,
     ObjectForm,
     ScalarForm,
+    Shaper,
     Shaping,
     list_of,
     map_of,
     misfit,
-    text,
+    text_of,
     wrapper,
 )
 from serializers.kryo.values import Obj
@@ -56,23 +57,32 @@ _WRAPPERS: Final = ("java.util.Optional", "java.util.concurrent.atomic.AtomicRef
 
 def _object(declared: str, layout: Struct, parts: Mapping[str, list[KryoField]], labelled: bool) -> KryoColumn:
     """A struct of the fields of several classes."""
-    index = {f.name: i for i, f in enumerate(layout.fields)}
-    empty = dict.fromkeys(index)
+    empty = dict.fromkeys(f.name for f in layout.fields)
 
-    def shape(value: Any, rewritten: Layout, out: Shaping) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, Obj) or value.kind != "fields" or value.class_name not in parts:
-            raise misfit(value, declared)
+    def shape(rewritten: Layout) -> Shaper:
         assert isinstance(rewritten, Struct)
-        fields = rewritten.fields
-        row: dict[str, Any] = dict(empty)
-        if labelled:
-            row[CLASS] = text(value.class_name, fields[0].layout, out)
-        for part in parts[value.class_name]:
-            content = part.content
-            row[part.column] = content.shape(value.value.get(part.key), fields[index[part.column]].layout, out)
-        return row or True
+        below = {f.name: f.layout for f in rewritten.fields}
+        label = text_of(rewritten.fields[0].layout) if labelled else None
+        plans = {
+            name: [(part.key, part.column, part.content.shape(below[part.column])) for part in fields]
+            for name, fields in parts.items()
+        }
+
+        def shaper(value: Any, out: Shaping) -> Any:
+            if value is None:
+                return None
+            plan = plans.get(value.class_name) if isinstance(value, Obj) and value.kind == "fields" else None
+            if plan is None:
+                raise misfit(value, declared)
+            row: dict[str, Any] = empty.copy()
+            if label is not None:
+                row[CLASS] = label(value.class_name, out)
+            found = value.value.get
+            for key, column, content in plan:
+                row[column] = content(found(key), out)
+            return row or True
+
+        return shaper
 
     return KryoColumn(layout, shape, ObjectForm(parts, labelled))
 

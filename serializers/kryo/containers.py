@@ -79,8 +79,10 @@ def map2(comparator: bool = False) -> Factory:
     def fill(k: Kryo, s: Input, generics: Generics, pairs: list[Any]) -> bool:
         if comparator:
             k.value(s)
-        types = [k.final_type(generics[i]) if generics and len(generics) > i else None for i in (0, 1)]
-        read_key, read_value = (k.value if type_ is None else type_.read_or_null for type_ in types)
+        read_key = read_value = k.value
+        if generics:
+            types = [k.final_type(name) for name in (*generics, None)[:2]]
+            read_key, read_value = (k.value if type_ is None else type_.read_or_null for type_ in types)
         for _ in range(wire.count(s, "entries")):
             key = read_key(s)
             pairs.append((key, read_value(s)))

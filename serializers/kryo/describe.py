@@ -5,6 +5,7 @@ Flink's class: ``org.apache.flink.api.java.typeutils.runtime.kryo.KryoSerializer
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from serializers.kryo.forms import Direct
 from serializers.kryo.plans import plan_of
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of, undecodable_reason
-from serializers.kryo.shapes import ANY, Shaping, class_and_json
+from serializers.kryo.shapes import ANY, KryoColumn, Shaping, class_and_json_of
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
 from serializers.registry import SerializerSnapshot, current_context, register
 from stateextract.columnar.convert.policy import ChangeCounts
@@ -41,21 +42,33 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
         return Undecodable(name, "; ".join(reason))
     planner = Planner(kryo)
     column = planner.plan(of_class_name(name))
-    shape = column.shape
-    direct = Direct(kryo) if column is ANY else None
-
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-        if direct is not None:
-            found = direct.read(data, pos, end)
-            if found is not None:
-                return class_and_json(*found[:2], inner, Shaping(counts)), found[2]
-        value, behind = kryo.read(data, pos, end)
-        return shape(value, inner, Shaping(counts)), behind
-
     wire_type = column.layout.wire_type
     assert wire_type is not None
     plan = plan_of(kryo, column)
-    return Python(decode, wire_type, column.layout, tuple(planner.not_described), tuple(planner.uncertain), plan)
+    return Python(_decode(kryo, column), wire_type, column.layout, tuple(planner.not_described), tuple(planner.uncertain), plan)
+
+
+def _decode(kryo: Kryo, column: KryoColumn) -> Callable[..., tuple[Any, int]]:
+    """What decodes a value, for layouts that policies have rewritten; threads share it."""
+    direct = Direct(kryo) if column is ANY else None
+    known: tuple[Layout | None, Any] = None, None
+
+    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+        nonlocal known
+        layout, made = known
+        if layout is not inner:
+            made = column.shape(inner), class_and_json_of(inner) if direct is not None else None
+            known = inner, made
+        shaper, class_and_json = made
+        if direct is not None:
+            found = direct.read(data, pos, end)
+            if found is not None:
+                name, text, behind = found
+                return class_and_json(name, text, counts), behind
+        value, behind = kryo.read(data, pos, end)
+        return shaper(value, Shaping(counts)), behind
+
+    return decode
 
 
 def _hopeless(kryo: Kryo, name: str) -> tuple[str, str] | None:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from serializers.kryo import jackson
-from serializers.kryo.json import MAX_PARTS, PLAIN, SCALARS, WITHOUT_CLASS, string_text
-from serializers.kryo.reader import Body, Form, Generics, Kryo, Scalar
+from serializers.kryo.json import MAX_PARTS, PLAIN, SCALARS, WITHOUT_CLASS, quoted, string_text
+from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Scalar
 from serializers.kryo.values import CLASSES, Obj
 from serializers.kryo.wire import Input
 from stateextract.errors import StateExtractError
@@ -23,8 +23,7 @@ from stateextract.errors import StateExtractError
 Fill = Callable[[Kryo, Input, Generics, list[Any]], bool]
 """Reads the elements, or the pairs of a map, into a list; false for null."""
 
-Fields = Callable[[Input], Any]
-Plan = Callable[[Kryo, Generics, Any], tuple[Any, list[tuple[str, Fields]]]]
+Plan = Callable[[Kryo, Generics, Any], tuple[Any, list[tuple[str, Callable[[Input], Any]]]]]
 """The scope inside of an object, and its fields with their readers, by type arguments and the scope around it."""
 
 _MOST_BYTES: Final = 1 << 20
@@ -35,11 +34,7 @@ _FEW: Final = 16
 _LONGEST_NAME: Final = 256
 
 
-class NotDirectError(Exception):
-    """The value has to be read as a value before its JSON can be written."""
-
-
-class Plain:
+class Plain(Form):
     """A number, a string or a boolean.
 
     :param read: gives a reader.
@@ -56,19 +51,25 @@ class Plain:
 
     def values(self, k: Kryo) -> Scalar:
         read, made = self.read(k), self.made
-        return Scalar(read if made is None else lambda s: made(read(s)))
+        if made is None:
+            return Scalar(lambda s, generics=None: read(s))
+        return Scalar(lambda s, generics=None: made(read(s)))
 
     def texts(self, k: Kryo) -> Scalar:
         read, write = self.read(k), PLAIN[self.type]
         if self.type is str:
-            return Scalar(lambda s: None if (value := read(s)) is None else write(value))
-        return Scalar(lambda s: write(read(s)))
 
-    def content(self, text: str) -> str:
-        return text
+            def text(s: Input, generics: Generics = None) -> str | None:
+                value = read(s)
+                if value is None:
+                    return None
+                return quoted(value) if value.isascii() else string_text(value)
+
+            return Scalar(text)
+        return Scalar(lambda s, generics=None: write(read(s)))
 
 
-class Single:
+class Single(Form):
     """A value without parts that is an :class:`Obj`.
 
     :param read: gives a reader; :param made: makes the content of what was read, if it is not that.
@@ -97,7 +98,7 @@ class Single:
     def values(self, k: Kryo) -> Scalar:
         read, class_name, kind, nullable = self._reader(k), self.class_name, self.kind, self.nullable
 
-        def value(s: Input) -> Obj | None:
+        def value(s: Input, generics: Generics = None) -> Obj | None:
             found = read(s)
             return None if found is None and nullable else Obj(class_name, kind, found)
 
@@ -109,17 +110,17 @@ class Single:
         read, before, after, nullable = self._reader(k), self.before, self.after, self.nullable
         write = SCALARS[self.kind]
 
-        def text(s: Input) -> str | None:
+        def text(s: Input, generics: Generics = None) -> str | None:
             found = read(s)
             return None if found is None and nullable else before + write(found) + after
 
         return Scalar(text)
 
     def content(self, text: str) -> str:
-        return text[len(self.before) : len(text) - len(self.after)]
+        return text[len(self.before) : -1]
 
 
-class Items:
+class Items(Form):
     """A list or set; :param early: elements can refer to it."""
 
     def __init__(self, class_name: str, kind: str, fill: Fill, early: bool = True) -> None:
@@ -151,11 +152,8 @@ class Items:
 
         return body
 
-    def content(self, text: str) -> str:
-        return text
 
-
-class Entries:
+class Entries(Form):
     """A map; :param early: keys and values can refer to it."""
 
     def __init__(self, class_name: str, fill: Fill, early: bool = True) -> None:
@@ -191,11 +189,8 @@ class Entries:
 
         return body
 
-    def content(self, text: str) -> str:
-        return text
 
-
-class Parts:
+class Parts(Form):
     """An object with fields; :param early: they can refer to it."""
 
     def __init__(self, class_name: str, plan: Plan, early: bool = True) -> None:
@@ -239,7 +234,7 @@ class Parts:
         return body
 
     def content(self, text: str) -> str:
-        return "{" + text[len(self.before) :].removeprefix(",")
+        return "{" + text[len(self.before) + 1 :] if text[len(self.before)] == "," else "{}"
 
 
 def _planned(k: Kryo, plan: Plan, label: Callable[[str], str] = str) -> Callable[[Generics, Any], Any]:
@@ -259,7 +254,7 @@ def _planned(k: Kryo, plan: Plan, label: Callable[[str], str] = str) -> Callable
     return planned
 
 
-class Holder:
+class Holder(Form):
     """What holds one value; :param read: gives it."""
 
     def __init__(self, class_name: str, read: Callable[[Kryo, Input, Generics], Any]) -> None:
@@ -326,7 +321,7 @@ class Direct:
         self.kryo = _Writing(
             kryo.flavour, kryo.registrations, kryo.classes.models, kryo.chill, kryo.protobuf, resolve=kryo.resolve
         )
-        self.input = Input(b"", 0, 0)
+        self.spare: list[Input] = []
         self.pause = self.wait = 0
 
     def read(self, data: bytes | memoryview, pos: int, end: int) -> tuple[str, str, int] | None:
@@ -335,22 +330,20 @@ class Direct:
             # Values of a state are alike, so the next ones will not succeed either.
             self.wait -= 1
             return None
-        s = self.input
-        s.data, s.pos, s.end = data, pos, min(end, pos + _MOST_BYTES)
+        s = self.spare.pop() if self.spare else Input(b"", 0, 0)
+        s.data, s.pos, s.end = data, pos, end if end - pos < _MOST_BYTES else pos + _MOST_BYTES
         try:
-            type_ = self.kryo.class_reference(s)
-            text = None if type_ is None else type_.read(s)
+            form, text = self.kryo.form_and_object(s)
         except (StateExtractError, NotDirectError, RecursionError):
-            text = None
-        if text is None or len(text) > MAX_PARTS:
-            self.input = Input(b"", 0, 0)
+            form = text = None
+        if text is None or form is None or len(text) > MAX_PARTS:
             self.pause = min(2 * self.pause + 1, 63)
             self.wait = self.pause
             return None
+        behind = s.pos
         self.pause = s.written = s.free = 0
         s.refs.clear()
         s.names.clear()
         s.data = b""
-        assert type_ is not None
-        assert type_.form is not None
-        return type_.form.class_name, type_.form.content(text), s.pos
+        self.spare.append(s)
+        return form.class_name, form.content(text) if form.before else text, behind

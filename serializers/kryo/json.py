@@ -182,14 +182,16 @@ def _check_digits(value: int) -> None:
 
 
 def _real(value: float) -> str:
-    if not math.isfinite(value):
-        return Quoted('"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"')
-    return float.__repr__(value)
+    text = float.__repr__(value)
+    return text if text[-1] not in "nf" else Quoted(_NOT_FINITE[text])
+
+
+_NOT_FINITE: Final = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
 def string_text(text: str) -> str:
     """A string in quotes."""
-    return _quoted(text) if text.isascii() else json_escapes(_quoted(text))
+    return quoted(text) if text.isascii() else json_escapes(quoted(text))
 
 
 def _char(text: str) -> Quoted:
@@ -208,7 +210,7 @@ def _date(millis: int) -> str:
     return f'"{instant_text(millis // 1000, millis % 1000 * 1_000_000)}"'
 
 
-_quoted: Final[Callable[[str], str]] = json.encoder.encode_basestring
+quoted: Final[Callable[[str], str]] = json.encoder.encode_basestring
 WITHOUT_CLASS: Final = frozenset(("list", "set", "map", "big_integer"))
 PLAIN: Final[dict[type, Callable[[Any], str]]] = {
     type(None): lambda value: "null", bool: lambda value: "true" if value else "false",
@@ -229,5 +231,6 @@ SCALARS: Final[dict[str, Callable[[Any], str]]] = {
 """The JSON of an :class:`Obj` without parts, by its kind; of ``wrapped`` where it holds no other object."""
 
 __all__ = [
-    "MAX_CHARACTERS", "MAX_PARTS", "PLAIN", "SCALARS", "WITHOUT_CLASS", "Quoted", "decimal_text", "json_text", "string_text",
+    "MAX_CHARACTERS", "MAX_PARTS", "PLAIN", "SCALARS", "WITHOUT_CLASS", "Quoted", "decimal_text", "json_text", "quoted",
+    "string_text",
 ]  # fmt: skip

@@ -36,9 +36,10 @@ from serializers.kryo.shapes import (
     SCALARS,
     STRING,
     KryoColumn,
+    Shaper,
     Shaping,
     misfit,
-    text,
+    text_of,
 )
 from serializers.kryo.values import Obj
 from serializers.names import Names
@@ -73,64 +74,83 @@ def column(message_class: Any) -> KryoColumn:
     special = planner.special(descriptor)
     inner = special or planner.message(descriptor, UNKNOWN)
 
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, Obj) or value.kind != "message":
-            raise misfit(value, descriptor.full_name)
-        if special is not None and beyond_json(value.value) is not None:
-            raise ValueRefusedError(f"a message of the type {descriptor.full_name} has fields that are not Google's")
-        return inner.shape(value.value, layout, out)
+    def shape(layout: Layout) -> Shaper:
+        below = inner.shape(layout)
+
+        def shaper(value: Any, out: Shaping) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, Obj) or value.kind != "message":
+                raise misfit(value, descriptor.full_name)
+            if special is not None and beyond_json(value.value) is not None:
+                raise ValueRefusedError(f"a message of the type {descriptor.full_name} has fields that are not Google's")
+            return below(value.value, out)
+
+        return shaper
 
     return KryoColumn(inner.layout, shape)
 
 
 def _of(read: Callable[[Any], Any], inner: KryoColumn) -> KryoColumn:
     """A column of what a function makes of a message."""
-    below = inner.shape
-    return KryoColumn(inner.layout, lambda message, layout, out: below(read(message), layout, out))
+
+    def shape(layout: Layout) -> Shaper:
+        below = inner.shape(layout)
+        return lambda message, out: below(read(message), out)
+
+    return KryoColumn(inner.layout, shape)
 
 
-def _shape_unsigned(value: Any, layout: Layout, out: Shaping) -> Any:
+def _column(layout: Layout, wire: Callable[[Any], Any]) -> KryoColumn:
+    """A column of what a function makes of a value."""
+    return KryoColumn(layout, lambda rewritten: lambda value, out: wire(value))
+
+
+def _unsigned(value: Any) -> bytes:
     return int(value).to_bytes(9, "big")
 
 
-def _shape_instant(value: Any, layout: Layout, out: Shaping) -> Any:
+def _instant(value: Any) -> Any:
     check_timestamp(value)
     return {"seconds": value.seconds, "nanos": value.nanos}
 
 
-def _shape_duration(value: Any, layout: Layout, out: Shaping) -> Any:
+def _duration(value: Any) -> Any:
     return {"seconds": value.seconds, "nanos": value.nanos}
 
 
-def _shape_string(value: Any, layout: Layout, out: Shaping) -> Any:
-    if isinstance(value, str):
-        return text(value, layout, out)
-    if isinstance(layout, Text) and layout.as_binary:
-        return value
-    mended = value.decode("utf-8", "replace")
-    out.counts.malformed_utf8 += mended.count("\N{REPLACEMENT CHARACTER}") - value.count(b"\xef\xbf\xbd")
-    return mended
-
-
-def _shape_itself(value: Any, layout: Layout, out: Shaping) -> Any:
+def _itself(value: Any) -> Any:
     return value
 
 
+def _shape_string(layout: Layout) -> Shaper:
+    text, as_binary = text_of(layout), isinstance(layout, Text) and layout.as_binary
+
+    def shaper(value: Any, out: Shaping) -> Any:
+        if isinstance(value, str):
+            return text(value, out)
+        if as_binary:
+            return value
+        mended = value.decode("utf-8", "replace")
+        out.counts.malformed_utf8 += mended.count("\N{REPLACEMENT CHARACTER}") - value.count(b"\xef\xbf\xbd")
+        return mended
+
+    return shaper
+
+
 _SCALARS: Final[dict[str, KryoColumn]] = {
-    "DOUBLE": KryoColumn(Number(pa.float64()), _shape_itself),
-    "FLOAT": KryoColumn(Number(pa.float32()), _shape_itself),
+    "DOUBLE": _column(Number(pa.float64()), _itself),
+    "FLOAT": _column(Number(pa.float32()), _itself),
     "BOOL": PRIMITIVES["boolean"],
     "STRING": KryoColumn(STRING.layout, _shape_string),
-    "BYTES": KryoColumn(BYTES.layout, _shape_itself),
+    "BYTES": _column(BYTES.layout, _itself),
     **dict.fromkeys(("INT32", "SINT32", "SFIXED32"), PRIMITIVES["int"]),
     **dict.fromkeys(("INT64", "SINT64", "SFIXED64", "UINT32", "FIXED32"), PRIMITIVES["long"]),
-    **dict.fromkeys(("UINT64", "FIXED64"), KryoColumn(_UNSIGNED, _shape_unsigned)),
+    **dict.fromkeys(("UINT64", "FIXED64"), _column(_UNSIGNED, _unsigned)),
 }
 _WELL_KNOWN: Final[dict[str, KryoColumn]] = {
-    "Timestamp": KryoColumn(DATES["Instant"], _shape_instant),
-    "Duration": KryoColumn(SCALARS["java.time.Duration"].layout, _shape_duration),
+    "Timestamp": _column(DATES["Instant"], _instant),
+    "Duration": _column(SCALARS["java.time.Duration"].layout, _duration),
     **{name.removeprefix(WELL_KNOWN): _of(message_json, STRING) for name in FREE_FORM},
 }
 
@@ -153,13 +173,20 @@ class _Planner:
         self.open.pop()
         layout = Struct(tuple(Field(name, part.layout) for name, _, part in parts))
 
-        def shape(value: Any, rewritten: Layout, out: Shaping) -> Any:
+        def shape(rewritten: Layout) -> Shaper:
             assert isinstance(rewritten, Struct)
-            row = {}
-            for (name, read, part), f in zip(parts, rewritten.fields, strict=True):
-                found = read(value)
-                row[name] = None if found is None else part.shape(found, f.layout, out)
-            return row or True
+            below = [
+                (name, read, part.shape(f.layout)) for (name, read, part), f in zip(parts, rewritten.fields, strict=True)
+            ]
+
+            def shaper(value: Any, out: Shaping) -> Any:
+                row = {}
+                for name, read, part in below:
+                    found = read(value)
+                    row[name] = None if found is None else part(found, out)
+                return row or True
+
+            return shaper
 
         return KryoColumn(layout, shape)
 
@@ -217,21 +244,29 @@ def _reader(field: Any) -> Callable[[Any], Any]:
 
 
 def _list(element: KryoColumn) -> KryoColumn:
-    below = element.shape
-
-    def shape(values: Any, layout: Layout, out: Shaping) -> Any:
+    def shape(layout: Layout) -> Shaper:
         assert isinstance(layout, List)
-        out.spend(len(values))
-        return [below(value, layout.element, out) for value in values]
+        below = element.shape(layout.element)
+
+        def shaper(values: Any, out: Shaping) -> Any:
+            out.spend(len(values))
+            return [below(value, out) for value in values]
+
+        return shaper
 
     return KryoColumn(List(element.layout), shape)
 
 
 def _map(key: KryoColumn, item: KryoColumn) -> KryoColumn:
-    def shape(values: Any, layout: Layout, out: Shaping) -> Any:
+    def shape(layout: Layout) -> Shaper:
         assert isinstance(layout, Map)
-        out.spend(len(values))
-        pairs = [(key.shape(k, layout.key, out), item.shape(v, layout.value, out)) for k, v in map_items(values)]
-        return [{"key": k, "value": v} for k, v in pairs] if layout.as_list else pairs
+        of_key, of_item, as_list = key.shape(layout.key), item.shape(layout.value), layout.as_list
+
+        def shaper(values: Any, out: Shaping) -> Any:
+            out.spend(len(values))
+            pairs = [(of_key(k, out), of_item(v, out)) for k, v in map_items(values)]
+            return [{"key": k, "value": v} for k, v in pairs] if as_list else pairs
+
+        return shaper
 
     return KryoColumn(Map(key.layout, item.layout), shape)

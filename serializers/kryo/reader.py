@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from serializers.classes import ClassModels
 from serializers.context import Flavour
 from serializers.kryo.hierarchy import Hierarchy
-from serializers.kryo.wire import MAX_DEPTH, PENDING, Fixed, Input, string, vint
+from serializers.kryo.wire import ASCII_END, MAX_DEPTH, PENDING, Fixed, Input, string, vint
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import FormatError, UndecodableError
 
@@ -35,27 +35,40 @@ Read = Callable[..., Any]
 
 _LARGEST_NAME: Final = 1 << 12
 
+class NotDirectError(Exception):
+    """The value has to be read as a value before its JSON can be written (``forms.py``)."""
 
-class Form(Protocol):
-    """A body that makes values and texts alike (``forms.py``)."""
+
+
+
+class Form:
+    """A body that makes values and texts alike (``forms.py``).
+
+    :ivar class_name: of the values.
+    :ivar before: what a text begins with, if it has the class.
+    """
 
     class_name: str
+    before = ""
 
     def values(self, k: Kryo) -> Body | Scalar:
         """What reads a value."""
+        raise NotImplementedError
 
     def texts(self, k: Kryo) -> Body | Scalar:
         """What reads a value as JSON inside of other JSON, with its class where that has to be said; ``None`` is null."""
+        raise NotImplementedError
 
     def content(self, text: str) -> str:
-        """Such a text without the class."""
+        """A text without its class."""
+        return text
 
 
 @dataclass(frozen=True)
 class Scalar:
     """In the place of a body: a value without parts; :param read: needs nothing but the bytes."""
 
-    read: Callable[[Input], Any]
+    read: Read
 
 
 class Type:
@@ -80,7 +93,7 @@ class Type:
         if isinstance(found, Scalar):
             scalar = found.read
             self.body: Body = lambda k, s, slot, generics: scalar(s)
-            self.read: Read = _marked_scalar(scalar, self.body, k) if references else lambda s, generics=None: scalar(s)
+            self.read: Read = _marked_scalar(scalar, self.body, k) if references else scalar
         else:
             self.body = found
             self.read = _marked(found, k) if references else lambda s, generics=None: found(k, s, -1, generics)
@@ -111,7 +124,7 @@ def _marked(body: Body, k: Kryo) -> Read:
     return read
 
 
-def _marked_scalar(scalar: Callable[[Input], Any], body: Body, k: Kryo) -> Read:
+def _marked_scalar(scalar: Read, body: Body, k: Kryo) -> Read:
     """The same of a value without parts."""
     general = _marked(body, k)
 
@@ -205,6 +218,7 @@ class Kryo:
         self._types: dict[str, Type] = {}
         self._final: dict[str | None, Type | None] = {None: None}
         self._numbered: dict[int, Type] = {}
+        self._written: dict[bytes, Type] = {}
 
     def body_of(self, body: Body | Form) -> Body | Scalar:
         """What reads the body of a class."""
@@ -222,24 +236,47 @@ class Kryo:
     def value(self, s: Input, generics: Generics = None) -> Any:
         """A class, then an object of it."""
         pos = s.pos
-        if pos < s.end and (type_ := self._numbered.get(s.data[pos])) is not None:
-            s.pos = pos + 1
-            return type_.read(s, generics)
+        if pos < s.end:
+            code = s.data[pos]
+            if code == 0:
+                s.pos = pos + 1
+                return None
+            type_ = self._numbered.get(code)
+            if type_ is not None:
+                s.pos = pos + 1
+                return type_.read(s, generics)
         found = self.class_reference(s)
         return None if found is None else found.read(s, generics)
 
+    def form_and_object(self, s: Input) -> tuple[Form | None, Any]:
+        """The same, with the form of its class, if it has one."""
+        type_ = self.class_reference(s)
+        return (None, None) if type_ is None else (type_.form, type_.read(s))
+
     def class_reference(self, s: Input) -> Type | None:
         """How objects of the class are read that comes next; ``None`` for null."""
-        pos = s.pos
-        if pos < s.end and (type_ := self._numbered.get(s.data[pos])) is not None:
-            s.pos = pos + 1
-            return type_
+        pos, data = s.pos, s.data
+        if pos < s.end:
+            type_ = self._numbered.get(data[pos])
+            if type_ is not None:
+                s.pos = pos + 1
+                return type_
+            if data[pos] == 1 and s.end - pos > 2 and data[pos + 1] == len(s.names) < 0x80:
+                # Names are alike in all values, so their bytes are known.
+                last = ASCII_END.search(data, pos + 2, s.end)
+                type_ = None if last is None else self._written.get(bytes(data[pos + 2 : last.end()]))
+                if last is not None and type_ is not None:
+                    s.names.append(type_.name)
+                    s.pos = last.end()
+                    return type_
         name = self.class_name(s)
         if name is None:
             return None
         type_ = self.type(name)
         if s.pos == pos + 1:
-            self._numbered[s.data[pos]] = type_
+            self._numbered[data[pos]] = type_
+        elif s.pos - pos > 2 and data[pos] == 1 and data[pos + 1] < 0x80 and data[pos + 2] < 0x80:
+            self._written[bytes(data[pos + 2 : s.pos])] = type_
         return type_
 
     def class_name(self, s: Input) -> str | None:

@@ -19,8 +19,8 @@ from typing import Any, Final
 from serializers.kryo import wire
 from serializers.kryo.containers import Factory, empty
 from serializers.kryo.fields import as_text
-from serializers.kryo.forms import Entries, Holder, Items, NotDirectError, Parts, Single
-from serializers.kryo.reader import Body, Form, Generics, Kryo, Type
+from serializers.kryo.forms import Entries, Holder, Items, Parts, Single
+from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Type
 from serializers.kryo.scala_names import (
     ARRAYS,
     BIT_SETS,

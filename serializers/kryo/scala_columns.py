@@ -19,6 +19,7 @@ from serializers.kryo.shapes import (
     SCALARS,
     STRING,
     KryoColumn,
+    Shaper,
     Shaping,
     list_of,
     map_of,
@@ -37,7 +38,7 @@ _TUPLE: Final = re.compile(r"scala\.Tuple(\d+)(?:\$mc([ZCJID]+)\$sp)?")
 _PRIMITIVES: Final = {"Z": "boolean", "C": "char", "I": "int", "J": "long", "D": "double"}
 
 
-def _shape_value(value: Any, layout: Layout, out: Shaping) -> Any:
+def _enumerated(value: Any, out: Shaping) -> Any:
     if value is None:
         return None
     if not isinstance(value, Obj) or value.class_name != "scala.Enumeration$Val":
@@ -54,7 +55,7 @@ _SCALARS: Final = {
     "scala.math.BigDecimal": SCALARS["java.math.BigDecimal"],
     **dict.fromkeys(
         ("scala.Enumeration$Value", "scala.Enumeration$Val"),
-        KryoColumn(struct(enumeration=Text("value"), id=Number(pa.int32())), _shape_value),
+        KryoColumn(struct(enumeration=Text("value"), id=Number(pa.int32())), lambda layout: _enumerated),
     ),
     **dict.fromkeys(
         (*_BIT_SETS, "scala.collection.immutable.Range", "scala.collection.immutable.Range$Inclusive"),
@@ -90,17 +91,20 @@ def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> KryoCol
 def _either(left: KryoColumn, right: KryoColumn) -> KryoColumn:
     """A struct of which one side is filled; what is null on both was a null inside of one."""
 
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, Obj) or value.class_name not in ("scala.util.Left", "scala.util.Right"):
-            raise misfit(value, "Either")
+    def shape(layout: Layout) -> Shaper:
         assert isinstance(layout, Struct)
-        row: dict[str, Any] = {"left": None, "right": None}
-        side = int(value.class_name == "scala.util.Right")
-        name, part = ("left", left) if side == 0 else ("right", right)
-        row[name] = part.shape(value.value, layout.fields[side].layout, out)
-        return row
+        sides = {"scala.util.Left": "left", "scala.util.Right": "right"}
+        parts = {f.name: part.shape(f.layout) for part, f in zip((left, right), layout.fields, strict=True)}
+
+        def shaper(value: Any, out: Shaping) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, Obj) or value.class_name not in sides:
+                raise misfit(value, "Either")
+            side = sides[value.class_name]
+            return {"left": None, "right": None, side: parts[side](value.value, out)}
+
+        return shaper
 
     return KryoColumn(struct(left=left.layout, right=right.layout), shape)
 
@@ -108,13 +112,17 @@ def _either(left: KryoColumn, right: KryoColumn) -> KryoColumn:
 def _tuple(parts: list[KryoColumn]) -> KryoColumn:
     names = [f"_{i}" for i in range(1, len(parts) + 1)]
 
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, Obj) or value.kind != "fields" or list(value.value) != names:
-            raise misfit(value, f"a tuple of {len(parts)}")
+    def shape(layout: Layout) -> Shaper:
         assert isinstance(layout, Struct)
-        fields = zip(names, parts, layout.fields, strict=True)
-        return {name: part.shape(value.value[name], f.layout, out) for name, part, f in fields}
+        below = [(name, part.shape(f.layout)) for name, part, f in zip(names, parts, layout.fields, strict=True)]
+
+        def shaper(value: Any, out: Shaping) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, Obj) or value.kind != "fields" or list(value.value) != names:
+                raise misfit(value, f"a tuple of {len(parts)}")
+            return {name: part(value.value[name], out) for name, part in below}
+
+        return shaper
 
     return KryoColumn(Struct(tuple(Field(name, part.layout) for name, part in zip(names, parts, strict=True))), shape)

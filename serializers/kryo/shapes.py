@@ -1,7 +1,7 @@
 """Columns of values that Kryo wrote, and the wire values that fill them: scalars, collections, what describes itself.
 
-A :class:`KryoColumn` is a layout, which gives the Arrow type and takes the user's policies, and a function from a decoded value
-to that layout's wire value. Which column a Java type has is decided in ``columns.py``.
+A :class:`KryoColumn` is a layout, which gives the Arrow type and takes the user's policies, and what makes a function of it,
+from a decoded value to that layout's wire value. Which column a Java type has is decided in ``columns.py``.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ from stateextract.errors import FormatError, UndecodableError, ValueRefusedError
 MAX_ELEMENTS: Final = 1 << 22
 """Elements of one value. Lists may hold one list many times, and that one another."""
 
-Shape = Callable[[Any, Layout, "Shaping"], Any]
-"""``shape(value, layout, shaping)``: the wire value, by the layout as the user's policies have rewritten it."""
+Shaper = Callable[[Any, "Shaping"], Any]
+"""The wire value of a value."""
+
+Shape = Callable[[Layout], Shaper]
+"""The shaper for a layout as the user's policies have rewritten it."""
 
 
 @dataclass(frozen=True)
@@ -130,32 +133,34 @@ def misfit(value: Any, wanted: str) -> FormatError:
 
 
 def _number(java: str, type_: pa.DataType) -> KryoColumn:
-    bits = type_.bit_width
+    low, high = -(1 << type_.bit_width - 1), 1 << type_.bit_width - 1
 
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+    def shaper(value: Any, out: Shaping) -> Any:
+        if type(value) is int and low <= value < high:
+            return value
         if isinstance(value, Obj) and value.kind == "wrapped":
             value = value.value
         if value is None:
             return None
-        if not isinstance(value, int) or isinstance(value, bool) or not -(1 << bits - 1) <= value < 1 << bits - 1:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value < high:
             raise misfit(value, java)
         return int(value)
 
-    return KryoColumn(Number(type_), shape)
+    return KryoColumn(Number(type_), lambda layout: shaper)
 
 
 def _real(java: str, type_: pa.DataType) -> KryoColumn:
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+    def shaper(value: Any, out: Shaping) -> Any:
         if isinstance(value, Obj) and value.kind == "wrapped":
             value = value.value
         if value is not None and not isinstance(value, float):
             raise misfit(value, java)
         return None if value is None else float(value)
 
-    return KryoColumn(Number(type_), shape)
+    return KryoColumn(Number(type_), lambda layout: shaper)
 
 
-def _shape_bool(value: Any, layout: Layout, out: Shaping) -> Any:
+def _bool(value: Any, out: Shaping) -> Any:
     if isinstance(value, Obj) and value.kind == "wrapped":
         value = value.value
     if value is not None and not isinstance(value, bool):
@@ -163,11 +168,16 @@ def _shape_bool(value: Any, layout: Layout, out: Shaping) -> Any:
     return value
 
 
-def text(value: str, layout: Layout, out: Shaping) -> Any:
+def text_of(layout: Layout) -> Callable[[str, Shaping], Any]:
+    """What makes the wire value of a string."""
     if isinstance(layout, Text) and layout.as_binary:
-        return value.encode("utf-8", "surrogatepass")
+        return lambda value, out: value.encode("utf-8", "surrogatepass")
+    return _text
+
+
+def _text(value: str, out: Shaping) -> str:
     if value.isascii():
-        return str(value)
+        return value if type(value) is str else str(value)
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
@@ -176,40 +186,50 @@ def text(value: str, layout: Layout, out: Shaping) -> Any:
     return str(value)
 
 
-def _shape_text(value: Any, layout: Layout, out: Shaping) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, Obj) and value.kind in ("text", "enum"):
-        return None if value.value is None else text(value.value, layout, out)
-    if not isinstance(value, str):
+def _shape_text(layout: Layout) -> Shaper:
+    text = text_of(layout)
+
+    def shaper(value: Any, out: Shaping) -> Any:
+        if isinstance(value, str):
+            return text(value, out)
+        if value is None:
+            return None
+        if isinstance(value, Obj) and value.kind in ("text", "enum"):
+            return None if value.value is None else text(value.value, out)
         raise misfit(value, "a string")
-    return text(value, layout, out)
+
+    return shaper
 
 
 def _of_kind(wanted: str, wire: Mapping[str, Callable[[Any], Any]]) -> Shape:
     """The content of objects of some kinds."""
 
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+    def shaper(value: Any, out: Shaping) -> Any:
         if value is None:
             return None
         if not isinstance(value, Obj) or value.kind not in wire:
             raise misfit(value, wanted)
         return wire[value.kind](value.value)
 
-    return shape
+    return lambda layout: shaper
 
 
 def _of_iso(kind: str, names: tuple[str, ...]) -> Shape:
     """Joda's dates and times, which can be of another calendar."""
 
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
-        if isinstance(value, Obj) and value.kind == "fields" and "chronology" in value.value:
-            raise UndecodableError(
-                f"a value of {value.class_name} is of the {value.value['chronology']} calendar, which has no column of dates"
-            )
-        return of_kind(value, layout, out)
+    def shape(layout: Layout) -> Shaper:
+        of_kind = _of_kind(kind, {kind: _named(*names)})(layout)
 
-    of_kind = _of_kind(kind, {kind: _named(*names)})
+        def shaper(value: Any, out: Shaping) -> Any:
+            if isinstance(value, Obj) and value.kind == "fields" and "chronology" in value.value:
+                calendar = value.value["chronology"]
+                raise UndecodableError(
+                    f"a value of {value.class_name} is of the {calendar} calendar, which has no column of dates"
+                )
+            return of_kind(value, out)
+
+        return shaper
+
     return shape
 
 
@@ -239,7 +259,7 @@ _HOURS: Final = ("hour", "minute", "second", "nanos")
 _DAYS: Final = ("year", "month", "day")
 
 PRIMITIVES: Final = {
-    "boolean": KryoColumn(Bool(), _shape_bool),
+    "boolean": KryoColumn(Bool(), lambda layout: _bool),
     "byte": _number("byte", pa.int8()),
     "short": _number("short", pa.int16()),
     "int": _number("int", pa.int32()),
@@ -311,15 +331,24 @@ CLASS: Final = "class"
 JSON: Final = "json"
 
 
-def _shape_any(value: Any, layout: Layout, out: Shaping) -> Any:
-    return None if value is None else class_and_json(class_of(value), json_text(value), layout, out)
+def _shape_any(layout: Layout) -> Shaper:
+    class_and_json = class_and_json_of(layout)
+    return lambda value, out: None if value is None else class_and_json(class_of(value), json_text(value), out.counts)
 
 
-def class_and_json(class_name: str, json: str, layout: Layout, out: Shaping) -> dict[str, Any]:
-    """What describes itself."""
+def class_and_json_of(layout: Layout) -> Callable[[str, str, ChangeCounts], dict[str, Any]]:
+    """What makes the wire value of a class and JSON."""
     assert isinstance(layout, Struct)
-    of_class, of_json = layout.fields
-    return {CLASS: text(class_name, of_class.layout, out), JSON: text(json, of_json.layout, out)}
+    of_class, of_json = (text_of(f.layout) for f in layout.fields)
+    is_plain = of_class is of_json is _text
+
+    def class_and_json(name: str, json: str, counts: ChangeCounts) -> dict[str, Any]:
+        if is_plain and json.isascii() and name.isascii():
+            return {CLASS: name, JSON: json}
+        out = Shaping(counts)
+        return {CLASS: of_class(name, out), JSON: of_json(json, out)}
+
+    return class_and_json
 
 
 ANY: Final = KryoColumn(struct(**{CLASS: Text(), JSON: Text()}), _shape_any)
@@ -330,50 +359,62 @@ ANY: Final = KryoColumn(struct(**{CLASS: Text(), JSON: Text()}), _shape_any)
 
 
 def list_of(element: KryoColumn, wanted: str, unordered: bool = False) -> KryoColumn:
-    inner = element.shape
-
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, Obj) or value.kind not in ("list", "set"):
-            raise misfit(value, wanted)
+    def shape(layout: Layout) -> Shaper:
         assert isinstance(layout, List)
-        out.spend(len(value.value))
-        below = layout.element
-        return [inner(item, below, out) for item in value.value]
+        inner = element.shape(layout.element)
+
+        def shaper(value: Any, out: Shaping) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, Obj) or value.kind not in ("list", "set"):
+                raise misfit(value, wanted)
+            out.spend(len(value.value))
+            return [inner(item, out) for item in value.value]
+
+        return shaper
 
     return KryoColumn(List(element.layout, unordered=unordered), shape, ListForm(wanted, element))
 
 
 def map_of(key: KryoColumn, item: KryoColumn, wanted: str = "a map") -> KryoColumn:
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, Obj) or value.kind != "map":
-            raise misfit(value, wanted)
+    def shape(layout: Layout) -> Shaper:
         assert isinstance(layout, Map)
-        out.spend(len(value.value))
-        entries: list[Any] = []
-        for k, v in value.value:
-            name, content = key.shape(k, layout.key, out), item.shape(v, layout.value, out)
-            if layout.as_list:
-                entries.append({"key": name, "value": content})
-            elif name is None:
-                raise ValueRefusedError(
-                    "a map has a null key",
-                    advice="set --maps list to get lists of key and value, where the key may be null",
-                )
-            else:
-                entries.append((name, content))
-        return entries
+        of_key, of_item, as_list = key.shape(layout.key), item.shape(layout.value), layout.as_list
+
+        def shaper(value: Any, out: Shaping) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, Obj) or value.kind != "map":
+                raise misfit(value, wanted)
+            out.spend(len(value.value))
+            entries: list[Any] = []
+            for k, v in value.value:
+                name, content = of_key(k, out), of_item(v, out)
+                if as_list:
+                    entries.append({"key": name, "value": content})
+                elif name is None:
+                    raise ValueRefusedError(
+                        "a map has a null key",
+                        advice="set --maps list to get lists of key and value, where the key may be null",
+                    )
+                else:
+                    entries.append((name, content))
+            return entries
+
+        return shaper
 
     return KryoColumn(Map(key.layout, item.layout), shape, MapForm(wanted, key, item))
 
 
 def wrapper(inner: KryoColumn, declared: str = "") -> KryoColumn:
-    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
-        if isinstance(value, Obj) and value.kind == "wrapped":
-            value = value.value
-        return inner.shape(value, layout, out)
+    def shape(layout: Layout) -> Shaper:
+        below = inner.shape(layout)
+
+        def shaper(value: Any, out: Shaping) -> Any:
+            if isinstance(value, Obj) and value.kind == "wrapped":
+                value = value.value
+            return below(value, out)
+
+        return shaper
 
     return KryoColumn(inner.layout, shape, WrapperForm(declared, inner))

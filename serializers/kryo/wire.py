@@ -21,7 +21,8 @@ MAX_FREE: Final = 1 << 22
 """Elements of one value that have no bytes of their own: nulls of a list of nulls, copies of what is elsewhere."""
 
 
-_LAST: Final = re.compile(rb"[\x80-\xff]")
+ASCII_END: Final = re.compile(rb"[\x80-\xff]")
+"""The last byte of a string in ASCII."""
 
 
 class Pending:
@@ -128,20 +129,15 @@ def vlong(s: Input) -> int:
     """An unsigned ``long`` of one to nine bytes; the ninth has eight bits."""
     start, pos, end, data = s.pos, s.pos, s.end, s.data
     value = shift = 0
-    while True:
-        if pos >= end:
-            raise truncated("a number", start)
+    while pos < end:
         byte = data[pos]
         pos += 1
-        if shift == 56:
-            value |= byte << 56
-            break
+        if byte < 0x80 or shift == 56:
+            s.pos = pos
+            return value | byte << shift
         value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
         shift += 7
-    s.pos = pos
-    return value
+    raise truncated("a number", start)
 
 
 def vlong_signed(s: Input) -> int:
@@ -223,49 +219,41 @@ def string(s: Input) -> str | None:
         raise truncated("a string", pos)
     first = data[pos]
     if first < 0x80:
-        return _ascii(s)
-    if first == 0x80:
+        last = ASCII_END.search(data, pos, end)
+        if last is None:
+            raise truncated("a string", pos)
+        at = last.start()
+        s.pos = at + 1
+        return str(data[pos:at], "ascii") + chr(data[at] & 0x7F)
+    if first < 0x82:
         s.pos = pos + 1
-        return None
-    if first == 0x81:
-        s.pos = pos + 1
-        return ""
-    value = first & 0x3F
+        return "" if first & 1 else None
+    n = first & 0x3F
     s.pos = pos + 1
     if first & 0x40:
         shift = 6
         while True:
             byte = u8(s)
-            value |= (byte & 0x7F) << shift
+            n |= (byte & 0x7F) << shift
             if byte < 0x80:
                 break
             shift += 7
             if shift > 27:
                 raise FormatError("a string's length has more than five bytes", offset=pos)
-    n = value - 1
-    if n < 0:
+    if n < 1:
         raise FormatError("an invalid length of a string", offset=pos)
-    return _units(s, n, pos)
-
-
-def _ascii(s: Input) -> str:
-    start = s.pos
-    last = _LAST.search(s.data, start, s.end)
-    if last is None:
-        raise truncated("a string", start)
-    pos = last.start()
-    s.pos = pos + 1
-    return str(s.data[start:pos], "ascii") + chr(s.data[pos] & 0x7F)
+    begin = s.pos
+    head = bytes(data[begin : begin + n - 1])
+    if begin + n - 1 <= end and head.isascii():
+        s.pos = begin + n - 1
+        return head.decode("ascii")
+    return _units(s, n - 1, pos)
 
 
 def _units(s: Input, n: int, start: int) -> str:
     pos, end, data = s.pos, s.end, s.data
     if n > end - pos:
         raise truncated(f"a string of {n} characters", start)
-    head = bytes(data[pos : pos + n])
-    if head.isascii():
-        s.pos = pos + n
-        return head.decode("ascii")
     units = bytearray()
     for _ in range(n):
         if pos >= end:

@@ -17,6 +17,7 @@ from tests.kryo.test_limits import mutated
 from tests.kryo.test_vectors import ALL
 from tests.kryo.writer import MODELS, written
 from tests.kryo.zoo import FLAVOURS, Vector, snapshot_of
+from tests.writers.flink_writer import varint
 
 
 def is_written(kryo: Kryo, direct: Direct, data: bytes) -> bool:
@@ -67,6 +68,17 @@ def test_too_large() -> None:
         again = b"".join(b"\x57" + bytes([2 + n]) for n in range(depth, 0, -1))
         nested = b"\x57\x01\x02" * depth + b"\x57\x01\x00" + again
         assert is_written(kryo, Direct(kryo), nested) is is_small
+
+
+def test_many_class_names() -> None:
+    """The number of the 129th name has two bytes; the second value has the names that are known from the first one."""
+    kryo = kryo_of(2, registrations(snapshot_of("java.util.ArrayList"), 2), ClassModels({}))
+    names = [b"\x01" + varint(n) + b"[" * (n + 1) + bytes([ord("I") | 0x80]) + b"\x00" for n in range(140)]
+    data = b"\x57\x01" + varint(len(names)) + b"".join(names)
+    for _ in range(2):
+        value, end = kryo.read(data, 0, len(data))
+        assert (value.value, end) == ([None] * 140, len(data))
+        assert is_written(kryo, Direct(kryo), data)
 
 
 def test_it_waits_after_values_that_it_does_not_write() -> None:

@@ -23,7 +23,7 @@ from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.assembly import Arena
 from stateextract.columnar.decode.by_python import Decoded, LookAhead
-from stateextract.columnar.interpreter import DECODERS, interpret
+from stateextract.columnar.interpreter import decoder_of, interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.columnar.program.operations import ColumnNode, Kind, Program
@@ -493,27 +493,27 @@ class InterpreterDecoder:
         return len(self.values)
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
-        layout, values, keep = self.layout, self.values, self.keep
+        values, keep, least = self.values, self.keep, self.least_room
         counts, empty = ChangeCounts(), Empty(self.most_room)
         reader = ValueReader(data.view, pos, end, empty=empty)
-        read = DECODERS[type(layout)]
+        read = decoder_of(self.layout)
         entries = 0
         while entries < limit:
             if len(values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
-            empty.values = empty.room = 0
             try:
-                value = read(layout, reader, counts)
+                value = read(reader, counts)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
             if keep:
                 values.append(value)
                 # What takes no bytes takes room all the same.
                 self.bytes += reader.pos - pos + empty.values
-                self.room += empty.room + self.least_room
+                self.room += empty.room + least
                 if vars(counts) != _NO_CHANGES:
                     self.counts += counts
                     counts = ChangeCounts()
+            empty.values = empty.room = 0
             pos = reader.pos
             entries += 1
         return Progress(Stop.DONE, entries, pos, rows=entries)

@@ -1,9 +1,10 @@
 """The slow, obvious decoder: one value at a time, by a layout, in plain Python.
 
 It is the oracle that the compiled kernel is compared with, the way that ``Python`` leaves run, and the way that works
-where nothing can be compiled. Each node class of ``layout.py`` has one function below, which takes the node, a
-:class:`Reader` at the value's first byte and the counters; it returns the wire value and leaves the reader after the
-value's last byte. ``DECODERS`` at the bottom maps node classes to functions: the table of contents.
+where nothing can be compiled. Each node class of ``layout.py`` has one function below, which is called once for a node, and
+makes of it what reads its values: called with a :class:`Reader` at the value's first byte and the counters, it returns the
+wire value and leaves the reader after the value's last byte. ``DECODERS`` at the bottom maps node classes to functions: the
+table of contents.
 
 Bytes go in; what comes out is a value, :class:`TruncatedError` ("needs more bytes") or another error. Every error
 carries the position of the item that failed: the count, the tag or the varint itself, not the value around it.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, Final
+from typing import Any, Final, NoReturn, TypeAlias
 
 import pyarrow as pa
 
@@ -49,6 +50,7 @@ from stateextract.columnar.layout import (
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest
 from stateextract.columnar.value_reader import Empty, ValueReader, room_of
+from stateextract.derived import derived
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.reader import Reader
 
@@ -101,7 +103,7 @@ def interpret(
     :raises ValueRefusedError: a null map key.
     """
     reader = ValueReader(data, pos, end, empty=empty)
-    value = _value(layout, reader, ChangeCounts() if counts is None else counts)
+    value = decoder_of(layout)(reader, ChangeCounts() if counts is None else counts)
     return value, reader.pos
 
 
@@ -112,43 +114,82 @@ def has_column(node: Layout) -> bool:
     return not isinstance(node, Skip | SkippedValue)
 
 
+Decode: TypeAlias = Callable[[ValueReader, ChangeCounts], Any]
+"""Decodes a value of one layout."""
+
+
+def decoder_of(node: Layout) -> Decode:
+    """What decodes values of a layout."""
+    return derived(node, "decode", None, lambda: DECODERS[type(node)](node))
+
+
 def _value(node: Layout, r: ValueReader, counts: ChangeCounts) -> Any:
-    return DECODERS[type(node)](node, r, counts)
+    return decoder_of(node)(r, counts)
 
 
-def _item(node: Layout, r: ValueReader, counts: ChangeCounts) -> Any:
+def _item(node: Layout) -> Decode:
     """An element, map key or map value, which has a column in any case: a bool, true, if its layout makes none."""
-    value = _value(node, r, counts)
-    return True if value is NO_COLUMN else value
+    decode = decoder_of(node)
+    if has_column(node):
+        return decode
+
+    def item(r: ValueReader, counts: ChangeCounts) -> bool:
+        decode(r, counts)
+        return True
+
+    return item
 
 
 # ---- numbers, strings, bytes
 
 
-def _number(node: Number, r: Reader, counts: ChangeCounts) -> Any:
-    raw = bytearray(r.bytes(node.least, "a number"))
-    if node.flip_sign:
-        raw[-1 if node.little else 0] ^= 0x80
-    return struct.unpack(("<" if node.little else ">") + _NUMBER_CODES[node.type], raw)[0]
+def _number(node: Number) -> Decode:
+    number = struct.Struct(("<" if node.little else ">") + _NUMBER_CODES[node.type])
+    size, unpack, sign = number.size, number.unpack_from, -1 if node.little else 0
+
+    def plain(r: ValueReader, counts: ChangeCounts) -> Any:
+        pos = r.pos
+        if size > r.end - pos:
+            r.bytes(size, "a number")  # which says what is missing
+        r.pos = pos + size
+        return unpack(r.data, pos)[0]
+
+    def flipped(r: ValueReader, counts: ChangeCounts) -> Any:
+        raw = bytearray(r.bytes(size, "a number"))
+        raw[sign] ^= 0x80
+        return unpack(raw)[0]
+
+    return flipped if node.flip_sign else plain
 
 
-def _bool(node: Bool, r: Reader, counts: ChangeCounts) -> bool:
-    return r.bool()
+def _bool(node: Bool) -> Decode:
+    return lambda r, counts: r.bool()
 
 
-def _text(node: Text, r: ValueReader, counts: ChangeCounts) -> Any:
+def _text(node: Text) -> Decode:
     if node.coding == "utf8":
-        return binary.section(_value, node, r, counts)
-    units = _UNITS[node.coding](r)
-    if units is None:
-        return None
-    text, lone = "", 0
-    for code_point in _join_surrogates(units):
-        if 0xD800 <= code_point <= 0xDFFF and not node.as_binary:
-            code_point, lone = 0xFFFD, lone + 1
-        text += chr(code_point)
-    counts.lone_surrogates += lone
-    return text.encode("utf-8", "surrogatepass") if node.as_binary else text
+        return _section(node)
+    units_of, as_binary = _UNITS[node.coding], node.as_binary
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        units = units_of(r)
+        if units is None:
+            return None
+        if isinstance(units, bytes):
+            return units if as_binary else units.decode("ascii")
+        text, lone = "", 0
+        for code_point in _join_surrogates(units):
+            if 0xD800 <= code_point <= 0xDFFF and not as_binary:
+                code_point, lone = 0xFFFD, lone + 1
+            text += chr(code_point)
+        counts.lone_surrogates += lone
+        return text.encode("utf-8", "surrogatepass") if as_binary else text
+
+    return decode
+
+
+def _section(node: Layout) -> Decode:
+    return lambda r, counts: binary.section(_value, node, r, counts)
 
 
 def _join_surrogates(units: Sequence[int]) -> list[int]:
@@ -163,6 +204,7 @@ def _join_surrogates(units: Sequence[int]) -> list[int]:
 
 
 def _flink_units(r: Reader) -> Sequence[int] | None:
+    """Those of ASCII are bytes."""
     start = r.offset
     n = _varint(r, _MAX_I32, "a string's length")
     return None if n == 0 else _varint_units(r, n - 1, start)
@@ -198,7 +240,9 @@ def _varint(r: Reader, most: int, what: str) -> int:
 
 def _utf_units(r: Reader) -> Sequence[int]:
     """``DataInput.readUTF``: takes what Java takes, so also a bare NUL and overlong forms."""
-    raw = r.bytes(r.u16("a string's length"), "a string")
+    raw = bytes(r.bytes(r.u16("a string's length"), "a string"))
+    if raw.isascii():
+        return raw
     start = r.offset - len(raw)
     units, i = [], 0
     while i < len(raw):
@@ -230,36 +274,54 @@ _UNITS: Final[dict[str, Callable[[Reader], Sequence[int] | None]]] = {
 }
 
 
-def _bytes(node: Bytes, r: Reader, counts: ChangeCounts) -> bytes:
-    return bytes(r.bytes(_length(r, "bytes") if node.size is None else node.size))
+def _bytes(node: Bytes) -> Decode:
+    size = node.size
+    return lambda r, counts: bytes(r.bytes(_length(r, "bytes") if size is None else size))
 
 
-def _big_integer(node: BigInteger, r: Reader, counts: ChangeCounts) -> bytes | None:
-    start = r.offset
-    code = r.i32("a big number's length")
-    if code == 0:
-        return None
-    if code < 0 or code == 4:
-        raise FormatError(f"invalid length code {code} of a big number", offset=start)
-    number = _SHORT_NUMBERS[code] if code < 4 else bytes(r.bytes(code - 4, "a big number"))
-    return number + bytes(r.bytes(4, "a scale")) if node.scaled else number
+def _big_integer(node: BigInteger) -> Decode:
+    scaled = node.scaled
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> bytes | None:
+        start = r.offset
+        code = r.i32("a big number's length")
+        if code == 0:
+            return None
+        if code < 0 or code == 4:
+            raise FormatError(f"invalid length code {code} of a big number", offset=start)
+        number = _SHORT_NUMBERS[code] if code < 4 else bytes(r.bytes(code - 4, "a big number"))
+        return number + bytes(r.bytes(4, "a scale")) if scaled else number
+
+    return decode
 
 
-def _skip(node: Skip, r: Reader, counts: ChangeCounts) -> Any:
-    start = r.offset
-    found = bytes(r.bytes(node.least, "bytes without meaning"))
-    if node.expect is not None and found != node.expect:
-        raise FormatError(f"found the bytes {found.hex()}", expected=node.expect.hex(), offset=start)
-    return NO_COLUMN
+def _skip(node: Skip) -> Decode:
+    size, expect = node.least, node.expect
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        found = r.bytes(size, "bytes without meaning")
+        if expect is not None and found != expect:
+            raise FormatError(f"found the bytes {found.hex()}", expected=expect.hex(), offset=r.offset - size)
+        return NO_COLUMN
+
+    return decode
 
 
-def _skipped(node: SkippedValue, r: ValueReader, counts: ChangeCounts) -> Any:
-    _value(node.inner, r, ChangeCounts())
-    return NO_COLUMN
+def _skipped(node: SkippedValue) -> Decode:
+    inner = decoder_of(node.inner)
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        inner(r, ChangeCounts())
+        return NO_COLUMN
+
+    return decode
 
 
-def _null(node: Null, r: Reader, counts: ChangeCounts) -> None:
-    r.bytes(node.size, "a null")
+def _null(node: Null) -> Decode:
+    def decode(r: ValueReader, counts: ChangeCounts) -> None:
+        r.bytes(node.size, "a null")
+
+    return decode
 
 
 # ---- structs
@@ -270,25 +332,47 @@ def _columns(groups: Sequence[Sequence[Field]]) -> dict[str, Any]:
     return {f.name: None for group in groups for f in group if has_column(f.layout)}
 
 
-def _fill(columns: dict[str, Any], fields: Sequence[Field], r: ValueReader, counts: ChangeCounts) -> None:
-    for f in fields:
-        value = _value(f.layout, r, counts)
-        if f.name in columns and has_column(f.layout):
-            columns[f.name] = value
+def _fields(fields: Sequence[Field]) -> list[tuple[str | None, Decode]]:
+    """What decodes each field; the name of its column, if it has one."""
+    return [(f.name if has_column(f.layout) else None, decoder_of(f.layout)) for f in fields]
 
 
-def _struct(node: Struct, r: ValueReader, counts: ChangeCounts) -> Any:
-    columns = _columns([node.fields])
-    _fill(columns, node.fields, r, counts)
-    return columns or True
+def _fill(
+    columns: dict[str, Any], fields: Iterable[tuple[str | None, Decode]], r: ValueReader, counts: ChangeCounts
+) -> None:
+    for name, decode in fields:
+        value = decode(r, counts)
+        if name is not None:
+            columns[name] = value
 
 
-def _nullable(node: Nullable, r: ValueReader, counts: ChangeCounts) -> Any:
-    _zeros(r, node.width - 1)
-    if r.bool("a null flag") is node.null_if:
-        r.bytes(node.padding, "padding")
-        return None if has_column(node) else NO_COLUMN
-    return _value(node.inner, r, counts)
+def _struct(node: Struct) -> Decode:
+    fields = _fields(node.fields)
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        columns: dict[str, Any] = {}
+        for name, decode_field in fields:
+            value = decode_field(r, counts)
+            if name is not None:
+                columns[name] = value
+        return columns or True
+
+    return decode
+
+
+def _nullable(node: Nullable) -> Decode:
+    inner, wide, null_if, padding = decoder_of(node.inner), node.width - 1, node.null_if, node.padding
+    null = None if has_column(node) else NO_COLUMN
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        if wide:
+            _zeros(r, wide)
+        if r.bool("a null flag") is not null_if:
+            return inner(r, counts)
+        r.bytes(padding, "padding")
+        return null
+
+    return decode
 
 
 def _zeros(r: Reader, n: int) -> None:
@@ -299,46 +383,66 @@ def _zeros(r: Reader, n: int) -> None:
         raise FormatError(f"found the bytes {found.hex()}", expected=bytes(n).hex(), offset=start)
 
 
-def _masked_struct(node: MaskedStruct, r: ValueReader, counts: ChangeCounts) -> Any:
-    mask = r.bytes(node.least, "a null mask")
-    bits = [byte >> (7 - i) & 1 for byte in mask for i in range(8)]
-    columns = _columns([node.fields])
-    first = 2 if node.kind else 0
-    _fill(columns, [f for f, null in zip(node.fields, bits[first:], strict=False) if not null], r, counts)
-    if node.kind:
-        columns[node.KIND_FIELD] = bits[0] + 2 * bits[1]
-    return columns or True
+def _masked_struct(node: MaskedStruct) -> Decode:
+    empty, fields, size, kind = _columns([node.fields]), _fields(node.fields), node.least, node.kind
+    first = 2 if kind else 0
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        mask = r.bytes(size, "a null mask")
+        bits = [byte >> (7 - i) & 1 for byte in mask for i in range(8)]
+        columns = empty.copy()
+        _fill(columns, [f for f, null in zip(fields, bits[first:], strict=False) if not null], r, counts)
+        if kind:
+            columns[node.KIND_FIELD] = bits[0] + 2 * bits[1]
+        return columns or True
+
+    return decode
 
 
-def _switch(node: Switch, r: ValueReader, counts: ChangeCounts) -> Any:
-    _zeros(r, node.width - 1)
-    start = r.offset
-    tag = r.u8("a tag")
-    case = next((c for c in node.cases if c.tag == tag), None) or next((c for c in node.cases if c.tag is None), None)
-    if case is None:
-        raise FormatError(f"unknown tag {tag}", expected=f"one of {[c.tag for c in node.cases]}", offset=start)
-    columns = _columns([c.fields for c in node.cases])
-    _fill(columns, case.fields, r, counts)
-    return columns or True
+def _switch(node: Switch) -> Decode:
+    empty, wide, tags = _columns([c.fields for c in node.cases]), node.width - 1, [c.tag for c in node.cases]
+    cases = {c.tag: _fields(c.fields) for c in reversed(node.cases)}
+    other = cases.get(None)
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        _zeros(r, wide)
+        start = r.offset
+        tag = r.u8("a tag")
+        fields = cases.get(tag, other)
+        if fields is None:
+            raise FormatError(f"unknown tag {tag}", expected=f"one of {tags}", offset=start)
+        columns = empty.copy()
+        _fill(columns, fields, r, counts)
+        return columns or True
+
+    return decode
 
 
-def _subclasses(node: Subclasses, r: ValueReader, counts: ChangeCounts) -> Any:
-    start = r.offset
-    flags = r.u8("the flags of a POJO")
-    if flags & _IS_NULL:
-        return None
-    if flags & _NAMED:
-        index = _named_subclass(node, r)
-    elif flags & _TAGGED:
-        index = _tagged_subclass(node, r)
-    elif flags & _DECLARED:
-        index = 0
-    else:
-        raise FormatError(f"invalid flags {flags:#04x} of a POJO", expected="1, 2, 4 or 8", offset=start)
-    columns = {node.CLASS_FIELD: index} if node.subclasses else {}
-    columns |= _columns([node.fields, *(s.fields for s in node.subclasses)])
-    _fill(columns, node.subclasses[index - 1].fields if index else node.fields, r, counts)
-    return columns or True
+def _subclasses(node: Subclasses) -> Decode:
+    empty: dict[str, Any] = {node.CLASS_FIELD: 0} if node.subclasses else {}
+    empty |= _columns([node.fields, *(s.fields for s in node.subclasses)])
+    fields = [_fields(group) for group in (node.fields, *(s.fields for s in node.subclasses))]
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        start = r.offset
+        flags = r.u8("the flags of a POJO")
+        if flags & _IS_NULL:
+            return None
+        if flags & _NAMED:
+            index = _named_subclass(node, r)
+        elif flags & _TAGGED:
+            index = _tagged_subclass(node, r)
+        elif flags & _DECLARED:
+            index = 0
+        else:
+            raise FormatError(f"invalid flags {flags:#04x} of a POJO", expected="1, 2, 4 or 8", offset=start)
+        columns = empty.copy()
+        if index:
+            columns[node.CLASS_FIELD] = index
+        _fill(columns, fields[index], r, counts)
+        return columns or True
+
+    return decode
 
 
 def _named_subclass(node: Subclasses, r: Reader) -> int:
@@ -414,15 +518,21 @@ def _blocks(r: ValueReader, least: int, values: int, room: int, what: str) -> It
         yield from repeat(None, n)
 
 
-def _items(node: List | Map, r: ValueReader, what: str) -> Iterable[Any]:
+def _items(node: List | Map, what: str) -> Callable[[ValueReader], Iterable[Any]]:
+    """Once for every item."""
     least = sum(part.least for part in node.children)
     room = sum(part.room for part in node.children)
     values = 0 if least else sum(map(values_of, node.children))
     unknown = least == 0 and any(isinstance(part, Python) for below in node.children for part in walk(below))
     if unknown:
         values = 0
-    items = _blocks(r, least, values, room, what) if node.blocks else range(_count(r, least, values, room, what))
-    return _unbounded(r, items, what) if unknown else items
+    blocks = node.blocks
+
+    def items(r: ValueReader) -> Iterable[Any]:
+        found = _blocks(r, least, values, room, what) if blocks else range(_count(r, least, values, room, what))
+        return _unbounded(r, found, what) if unknown else found
+
+    return items
 
 
 def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None]:
@@ -434,57 +544,71 @@ def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None
             _believe(r, 1, 1, what, r.offset)
 
 
-def _list(node: List, r: ValueReader, counts: ChangeCounts) -> list[Any]:
-    if node.null_mask:
+def _list(node: List) -> Decode:
+    item, room, items = _item(node.element), node.element.room, _items(node, "elements")
+
+    def masked(r: ValueReader, counts: ChangeCounts) -> list[Any]:
         start = r.offset
         n = _length(r, "elements")
         mask = r.bytes((n + 7) // 8, "a null mask")
         nulls = [mask[i >> 3] >> (7 - (i & 7)) & 1 for i in range(n)]
-        r.empty.take(n * node.element.room, start)
-        return [None if null else _item(node.element, r, counts) for null in nulls]
-    return [_item(node.element, r, counts) for _ in _items(node, r, "elements")]
+        r.empty.take(n * room, start)
+        return [None if null else item(r, counts) for null in nulls]
+
+    return masked if node.null_mask else lambda r, counts: [item(r, counts) for _ in items(r)]
 
 
-def _map(node: Map, r: ValueReader, counts: ChangeCounts) -> list[Any]:
-    entries: list[Any] = []
-    for _ in _items(node, r, "entries"):
-        start = r.offset
-        key = _item(node.key, r, counts)
-        if key is None and not node.as_list:
-            raise ValueRefusedError("a map has a null key", advice=_NULL_KEY_ADVICE, offset=start)
-        value = _item(node.value, r, counts)
-        entries.append({"key": key, "value": value} if node.as_list else (key, value))
-    return entries
+def _map(node: Map) -> Decode:
+    key_of, value_of, items, as_list = _item(node.key), _item(node.value), _items(node, "entries"), node.as_list
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> list[Any]:
+        entries: list[Any] = []
+        for _ in items(r):
+            start = r.offset
+            key = key_of(r, counts)
+            if key is None and not as_list:
+                raise ValueRefusedError("a map has a null key", advice=_NULL_KEY_ADVICE, offset=start)
+            value = value_of(r, counts)
+            entries.append({"key": key, "value": value} if as_list else (key, value))
+        return entries
+
+    return decode
 
 
 # ---- what no bytes describe
 
 
-def _undecodable(node: Undecodable, r: Reader, counts: ChangeCounts) -> Any:
-    raise UndecodableError(f"a value of {node.class_name} cannot be decoded: {node.reason}", offset=r.offset)
+def _undecodable(node: Undecodable) -> Decode:
+    def decode(r: ValueReader, counts: ChangeCounts) -> NoReturn:
+        raise UndecodableError(f"a value of {node.class_name} cannot be decoded: {node.reason}", offset=r.offset)
+
+    return decode
 
 
-def _python(node: Python, r: ValueReader, counts: ChangeCounts) -> Any:
-    begin, before, empty = r.pos, counts.lone_surrogates, r.empty
-    try:
-        if node.inner is None:
-            value, r.pos = node.decode(r.data, begin, r.end)
-        else:
-            value, r.pos = node.decode(r.data, begin, r.end, node.inner, counts)
-    except StateExtractError as error:
-        raise error.at(offset=r.base + begin) from None
-    if empty.leaves is not None and node.plan is not None:
-        empty.leaves.append((node, begin, r.pos, value, counts.lone_surrogates - before))
-    # Objects may refer to each other, so that a long value has few bytes.
-    empty.take(room_of(value), r.base + begin)
-    return value
+def _python(node: Python) -> Decode:
+    decode_leaf, inner, has_plan = node.decode, node.inner, node.plan is not None
+
+    def decode(r: ValueReader, counts: ChangeCounts) -> Any:
+        begin, before, empty = r.pos, counts.lone_surrogates, r.empty
+        try:
+            if inner is None:
+                value, r.pos = decode_leaf(r.data, begin, r.end)
+            else:
+                value, r.pos = decode_leaf(r.data, begin, r.end, inner, counts)
+        except StateExtractError as error:
+            raise error.at(offset=r.base + begin) from None
+        if has_plan and empty.leaves is not None:
+            empty.leaves.append((node, begin, r.pos, value, counts.lone_surrogates - before))
+        # Objects may refer to each other, so that a long value has few bytes.
+        empty.room += room_of(value)
+        if empty.room > empty.most:
+            empty.take(0, r.base + begin)
+        return value
+
+    return decode
 
 
-def _logical(node: Logical, r: ValueReader, counts: ChangeCounts) -> Any:
-    return _value(node.inner, r, counts)
-
-
-DECODERS: Final[dict[type[Layout], Callable[[Any, ValueReader, ChangeCounts], Any]]] = {
+DECODERS: Final[dict[type[Layout], Callable[[Any], Decode]]] = {
     Number: _number,
     Bool: _bool,
     Text: _text,
@@ -502,12 +626,9 @@ DECODERS: Final[dict[type[Layout], Callable[[Any, ValueReader, ChangeCounts], An
     Subclasses: _subclasses,
     Undecodable: _undecodable,
     Python: _python,
-    Logical: _logical,
-    **dict.fromkeys(
-        (BinaryRow, BinaryArray, BinaryMap, Framed),
-        lambda node, r, counts: binary.section(_value, node, r, counts),
-    ),
-    Rest: lambda node, r, counts: bytes(r.bytes(r.remaining)),
+    Logical: lambda node: decoder_of(node.inner),
+    **dict.fromkeys((BinaryRow, BinaryArray, BinaryMap, Framed), _section),
+    Rest: lambda node: lambda r, counts: bytes(r.bytes(r.remaining)),
 }
 
-__all__ = ["DECODERS", "MAX_EMPTY", "NO_COLUMN", "has_column", "interpret"]
+__all__ = ["DECODERS", "MAX_EMPTY", "NO_COLUMN", "decoder_of", "has_column", "interpret"]
