@@ -91,8 +91,8 @@ class Watcher(Protocol):
 
 _MAX_DEPTH: Final = 40
 """Calls inside of calls that are kept."""
-_MAX_STEPS: Final = 1 << 20
-"""Values of one method that are looked at, in all."""
+MAX_STEPS: Final = 1 << 20
+"""Instructions and values of one method that are looked at, in all."""
 
 _LOADS: Final = {code: (code - 26) % 4 for code in range(26, 46)}
 _STORES: Final = {code: (code - 59) % 4 for code in range(59, 79)}
@@ -129,17 +129,19 @@ _LAST: Final = 201
 class Interpreter:
     """Follows one method.
 
+    :param limit: how many instructions and values are looked at; ``steps`` counts them.
     :raises FormatError: where its code is not valid.
     """
 
-    def __init__(self, code: ClassCode, method: Method, watcher: Watcher) -> None:
+    def __init__(self, code: ClassCode, method: Method, watcher: Watcher, limit: int = MAX_STEPS) -> None:
         self._class = code
         self._code = method.code
         self._watcher = watcher
         self._stack: list[Value] = []
         self._locals: dict[int, Value] = {}
         self._block = 0
-        self._steps = 0
+        self._limit = limit
+        self.steps = 0
         self._method = method
 
     def run(self) -> None:
@@ -148,9 +150,15 @@ class Interpreter:
         if not any(map(self._is_wanted, starts)):
             return
         for pc in starts:
+            self._count()
             if pc in targets:
                 self._forget()
             self._step(pc)
+
+    def _count(self) -> None:
+        self.steps += 1
+        if self.steps > self._limit:
+            raise FormatError("the code is too long to follow")
 
     def _is_wanted(self, pc: int) -> bool:
         opcode = self._code[pc]
@@ -380,9 +388,7 @@ class Interpreter:
             if found is None or id(found) in seen:
                 continue
             seen.add(id(found))
-            self._steps += 1
-            if self._steps > _MAX_STEPS:
-                raise FormatError("the code of a method is too long to follow")
+            self._count()
             if isinstance(found, New):
                 found.escaped = True
                 ahead += found.arguments
@@ -392,4 +398,4 @@ class Interpreter:
                 ahead += found.arguments
 
 
-__all__ = ["Array", "Call", "Constant", "FieldValue", "Interpreter", "New", "Value", "Watcher"]
+__all__ = ["MAX_STEPS", "Array", "Call", "Constant", "FieldValue", "Interpreter", "New", "Value", "Watcher"]

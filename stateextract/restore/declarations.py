@@ -15,7 +15,7 @@ from typing import Final
 from serializers.classcode import ClassCode, Member, parameter_types
 from stateextract.errors import StateExtractError
 from stateextract.metadata.uid import operator_id
-from stateextract.restore.bytecode import Array, Call, Constant, FieldValue, Interpreter, New, Value
+from stateextract.restore.bytecode import MAX_STEPS, Array, Call, Constant, FieldValue, Interpreter, New, Value
 from stateextract.restore.classes import JobClasses, is_library
 
 _STATE: Final = "org.apache.flink.api.common.state."
@@ -38,6 +38,9 @@ _MAX_PARALLELISM: Final = ((b"pipeline.max-parallelism",), (b"PipelineOptions", 
 """Texts of a class that sets it by its option."""
 
 _WANTED: Final = frozenset({"keyBy", "uid", "setMaxParallelism", *_OTHER_TYPES})
+
+_MAX_TOTAL: Final = 1 << 24
+"""Instructions and values of all methods that are looked at; a class beyond it counts as one that cannot be read."""
 
 _MARK: Final = b"org/apache/flink/"
 _MARKS: Final = (
@@ -126,6 +129,7 @@ class _Collector:
         self._no_ttl_possible = False
         self._other_types = False
         self._class = ""
+        self._left = _MAX_TOTAL
 
     def read(self, name: str, data: bytes) -> None:
         """Follow the methods of a class."""
@@ -135,7 +139,11 @@ class _Collector:
         try:
             code = ClassCode(data)
             for method in code.methods:
-                Interpreter(code, method, self).run()
+                follower = Interpreter(code, method, self, min(MAX_STEPS, self._left))
+                try:
+                    follower.run()
+                finally:
+                    self._left -= follower.steps
         except StateExtractError:
             self._unknown.setdefault(name)
 

@@ -30,6 +30,7 @@ _SELECTOR: Final = "org.apache.flink.api.java.functions.KeySelector"
 _HINT: Final = _INFO + "TypeHint"
 _TUPLE: Final = "org.apache.flink.api.java.tuple.Tuple"
 _MAX_STEPS: Final = 2000
+_MAX_DEPTH: Final = 30
 
 _WORDS: Final = {
     "STRING": "String", "BOOLEAN": "Boolean", "BYTE": "Byte", "SHORT": "Short", "INT": "Int", "LONG": "Long", "FLOAT": "Float",
@@ -63,7 +64,7 @@ class TypeReader:
     def __init__(self, extractor: Extractor, resolve: Callable[[Value], Value]) -> None:
         self._extractor = extractor
         self._resolve = resolve
-        self._steps = 0
+        self._steps = self._depth = 0
 
     def of(self, value: Value) -> SerializerSnapshot | None:
         """The serializer of a class, type information or serializer."""
@@ -85,9 +86,15 @@ class TypeReader:
 
     def _of(self, value: Value) -> SerializerSnapshot | None:
         self._steps += 1
-        if self._steps > _MAX_STEPS:
+        if self._steps > _MAX_STEPS or self._depth > _MAX_DEPTH:
             return None
-        value = self._resolve(value)
+        self._depth += 1
+        try:
+            return self._of_value(self._resolve(value))
+        finally:
+            self._depth -= 1
+
+    def _of_value(self, value: Value) -> SerializerSnapshot | None:
         match value:
             case ClassLiteral(name):
                 return self._of_class(name)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from serializers.classcode import ClassCode, ClassLiteral, Lambda, parameter_types
+from serializers.classcode import ClassCode, ClassLiteral, Lambda, Member, parameter_types
 from serializers.registry import SerializerSnapshot
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.metadata.uid import operator_id
 from stateextract.restore.answers import Release
 from stateextract.restore.by_classes import ByClasses, Candidates
-from stateextract.restore.bytecode import Constant, Interpreter, New
+from stateextract.restore.bytecode import Constant, Interpreter, New, Value
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.compare import label
 from stateextract.restore.declarations import Declarations, read_declarations, resolved_in
@@ -202,6 +202,34 @@ def method_of(code: bytes) -> bytes:
 def test_code_that_is_none(code: bytes) -> None:
     with pytest.raises(FormatError):
         followed(method_of(code))
+
+
+@pytest.mark.parametrize("code", [bytes([opcode]) + b"\0" * 5 for opcode in range(202)])
+def test_every_instruction_is_known(code: bytes) -> None:
+    """With operands of zero: it is followed, or no valid code."""
+    with contextlib.suppress(FormatError):
+        followed(method_of(code))
+
+
+def test_types_inside_of_one_another(declared: Path) -> None:
+    """The type of a hostile class may be as deep as its code is long."""
+    _, types = job(declared / "plain")
+    name, init = "org.apache.flink.api.java.typeutils.ListTypeInfo", Member("", "<init>", "()V")
+    deep: Value = ClassLiteral("java.lang.Long")
+    for depth in range(20_000):
+        deep = New(name, 0, init, (deep,))
+        if depth == 1:
+            found = types.of(deep)
+            assert found is not None
+            assert label(found) == "ListSerializer<ListSerializer<LongSerializer>>"
+    assert types.of(deep) is None
+
+
+def test_code_without_end(declared: Path) -> None:
+    """What is too long to follow is an error, and the class one whose states are not known."""
+    code = ClassCode(method_of(b"\x00" * 1000))
+    with pytest.raises(FormatError, match="too long"):
+        Interpreter(code, code.methods[0], _Nothing(), limit=100).run()
 
 
 def test_nothing_is_under_an_empty_stack(declared: Path) -> None:
