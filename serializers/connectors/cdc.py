@@ -258,7 +258,7 @@ def _pending(reader: Reader, version: int, base: bool) -> dict[str, Any]:
             {"split_id": read_text(reader), "offset": _offset(reader, layout)}
             for _ in range(reader.count("offsets", least=3))
         ],
-        "status": _status(reader, version, base),
+        "status": _status(reader, version, layout),
     }
     if version >= 3:
         found |= {"remaining_tables": _table_names(reader, flags), "table_ids_case_sensitive": read_flag(reader)}
@@ -303,13 +303,13 @@ def _assigned(reader: Reader, layout: _Layout) -> dict[str, Any]:
     return split
 
 
-def _status(reader: Reader, version: int, base: bool) -> str:
-    """Older versions have whether all splits are assigned and finished."""
-    if version < (6 if base else 3):
+def _status(reader: Reader, version: int, layout: _Layout) -> str:
+    """Older versions have whether all is assigned and finished, as has version 3 of MySQL's with splits of version 3."""
+    if version < (6 if layout.base else 3) or (version == layout.version == 3 and not layout.base):
         return _STATUSES[read_flag(reader)]
     code = reader.i32("a status")
     expect(code, range(len(_STATUSES)))
-    return (_STATUSES if base or version >= 5 else _STATUSES_2_2)[code]
+    return (_STATUSES if layout.base or version >= 5 else _STATUSES_2_2)[code]
 
 
 def _names_a_table(value: dict[str, Any], evidence: Evidence) -> bool:

@@ -60,12 +60,15 @@ public class CdcBytes extends CdcValues {
     /** Until 2.2, snapshot splits have their schemas in the enumerator, too. */
     static void olderMysql() throws Exception {
         String source = root + ".connectors.mysql.source.";
-        boolean oldest = prefix.endsWith("2.0");
+        boolean oldest = prefix.contains(" 2.0");
+        boolean before22 = oldest || prefix.endsWith("2.1");
         Object serializer = field(source + "split.MySqlSplitSerializer", "INSTANCE");
-        Object low = new_offset(source + "offset.BinlogOffset", "file", "mysql-bin.000042", "pos", "15312",
+        String offset = source + "offset.BinlogOffset";
+        Object low = prefix.endsWith("2.0.0") ? make(offset, "mysql-bin.000042", 15312L)
+                : new_offset(offset, "file", "mysql-bin.000042", "pos", "15312",
                 "gtids", "24da167f-0c0c-11e8-8442-00059a3c7b00:1-19", "row", "2", "event", "3", "ts_sec", "1700000000",
                 "server_id", "223344");
-        Object high = new_offset(source + "offset.BinlogOffset", "file", "", "pos", "-9223372036854775808");
+        Object high = make(offset, "", Long.MIN_VALUE);
         Object table = make("io.debezium.relational.TableId", "shop", null, "orders");
         Object other = make("io.debezium.relational.TableId", "shop", null, "cust.omers");
         Object done = make(source + "split.FinishedSnapshotSplitInfo", table, "shop.orders:0", null, new Object[] {4096L}, low);
@@ -74,9 +77,11 @@ public class CdcBytes extends CdcValues {
         String stream = source + "split.MySqlBinlogSplit";
         wrapped("cdc_split " + prefix + " stream", serializer, oldest
                 ? make(stream, "binlog-split", key, low, high, List.of(done), schemas)
+                : before22 ? make(stream, "binlog-split", low, high, List.of(done), schemas, 2)
                 : make(stream, "binlog-split", low, high, List.of(done), schemas, 2, true), CdcBytes::split);
         wrapped("cdc_split " + prefix + " stream plain", serializer, oldest
                 ? make(stream, "binlog-split", key, low, null, List.of(), Map.of())
+                : before22 ? make(stream, "binlog-split", low, null, List.of(), Map.of(), 0)
                 : make(stream, "binlog-split", low, null, List.of(), Map.of(), 0, false), CdcBytes::split);
         String snapshot = source + "split.MySqlSnapshotSplit";
         Object start = make(snapshot, table, "shop.orders:3", key, new Object[] {8192L}, null, null, schemas);
@@ -88,8 +93,8 @@ public class CdcBytes extends CdcValues {
         Object pending = make(states + "PendingSplitsStateSerializer", serializer);
         List<Object> arguments = new ArrayList<>(List.of(List.of(other), List.of(start), Map.of("shop.orders:3", start),
                 Map.of("shop.orders:3", low), true));
+        if (!before22) arguments.set(4, Class.forName(source + "assigners.AssignerStatus").getEnumConstants()[2]);
         if (!oldest) {
-            arguments.set(4, Class.forName(source + "assigners.AssignerStatus").getEnumConstants()[2]);
             arguments.addAll(List.of(List.of(table), true, true));
         }
         Object state = make(states + "SnapshotPendingSplitsState", arguments.toArray());

@@ -144,6 +144,11 @@ class CdcValues extends Printing {
     }
 
     static Object offset(Object offset) throws Exception {
-        return offset == null ? null : new TreeMap<>((Map<?, ?>) call(offset, "getOffset"));
+        if (offset == null) return null;
+        try {
+            return new TreeMap<>((Map<?, ?>) call(offset, "getOffset"));
+        } catch (NoSuchMethodException older) {
+            return map("file", call(offset, "getFilename"), "position", call(offset, "getPosition")); // no map in 2.0.0
+        }
     }
 }

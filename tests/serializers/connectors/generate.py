@@ -65,7 +65,9 @@ def pulsar(version: str, flink: str) -> tuple[str, ...]:
 
 
 RUNS = (
+    Run("cdc", (("mysql", CDC2, "2.0.0"),), cdc("mysql", "2.0.0", "1.17.2")),
     Run("cdc", (("mysql", CDC2, "2.0"),), cdc("mysql", "2.0.2", "1.17.2")),
+    Run("cdc", (("mysql", CDC2, "2.1"),), cdc("mysql", "2.1.1", "1.17.2")),
     Run("cdc", (("mysql", CDC2, "2.2"),), cdc("mysql", "2.2.1", "1.17.2")),
     Run("cdc", (("mysql", CDC2, "2.4"),), cdc("mysql", "2.4.2", "1.17.2")),
     Run("cdc", (("mysql", CDC3, "3.2"),), cdc("mysql", "3.2.0", "1.20.3")),
