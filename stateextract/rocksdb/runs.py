@@ -31,7 +31,7 @@ _LEAST_READ, _MOST_READ = 128 << 10, 4 << 20
 REMOTE_GAP = 256 << 10
 """Bytes between two blocks that are read along, because a store takes longer to answer than to send them. Of local files only
 the blocks are read."""
-PLAIN = 512 << 10
+PLAIN = 1 << 20
 """Plain bytes of a batch, if its last block does not make it more: small enough for the processor's cache."""
 
 OpenTable = Callable[[LiveFile], Table]
