@@ -327,11 +327,11 @@ def is_container(flavour: int, class_name: str) -> bool:
     return not (class_name in _OWN[flavour] or class_name in _COMMON) and _container(flavour, class_name) is not None
 
 
-def well_known(flavour: int, class_name: str) -> Body | Form | None:
-    """The body of a class of the JDK."""
+def well_known(flavour: int, class_name: str, of: str | None = None) -> Body | Form | None:
+    """The body of a class of the JDK; :param of: of another class that is written like it."""
     factory = _OWN[flavour].get(class_name) or _COMMON.get(class_name) or _container(flavour, class_name)
     if factory is not None:
-        return factory(class_name)
+        return factory(of or class_name)
     return java_object(class_name) if _is_throwable(class_name) else None
 
 
@@ -355,7 +355,7 @@ def inherited(flavour: int, above: str, class_name: str) -> Body | Form | None:
 
 # ---- Kryo serializers by name
 
-_KRYO: Final = "com.esotericsoftware.kryo.serializers."
+KRYO: Final = "com.esotericsoftware.kryo.serializers."
 _DEFAULT: Final = {
     "IntSerializer": "java.lang.Integer", "LongSerializer": "java.lang.Long", "ShortSerializer": "java.lang.Short",
     "CharSerializer": "java.lang.Character", "ByteSerializer": "java.lang.Byte", "BooleanSerializer": "java.lang.Boolean",
@@ -377,14 +377,20 @@ _CHILL: Final = {
 }  # fmt: skip
 
 JAVA_SERIALIZERS: Final = (
-    _KRYO + "JavaSerializer",
+    KRYO + "JavaSerializer",
     "org.apache.flink.api.java.typeutils.runtime.kryo.JavaSerializer",
 )
-_NULLABLE_PROTOBUF: Final = "de.javakaffee.kryoserializers.protobuf.ProtobufSerializer"
-PROTOBUF_SERIALIZERS: Final = ("com.twitter.chill.protobuf.ProtobufSerializer", _NULLABLE_PROTOBUF)
+NULLABLE_BLOB: Final = "de.javakaffee.kryoserializers.protobuf.ProtobufSerializer"
+PROTOBUF_SERIALIZERS: Final = ("com.twitter.chill.protobuf.ProtobufSerializer", NULLABLE_BLOB)
 BLOB_SERIALIZERS: Final = (*PROTOBUF_SERIALIZERS, "com.twitter.chill.thrift.TBaseSerializer")
 _FLINK: Final = "org.apache.flink.api.java.typeutils.runtime.kryo.Serializers$"
-_AVRO: Final = "org.apache.flink.formats.avro.utils.AvroKryoSerializerUtils$"
+AVRO_SCHEMA_SERIALIZER: Final = "org.apache.flink.formats.avro.utils.AvroKryoSerializerUtils$AvroSchemaSerializer"
+
+_CONTAINER_SERIALIZERS: Final = {
+    _FLINK + "SpecificInstanceCollectionSerializerForArrayList": "java.util.ArrayList",
+    KRYO + "CollectionSerializer": "java.util.ArrayList",
+    KRYO + "MapSerializer": "java.util.HashMap",
+}
 
 PLUGINS: dict[str, Factory] = {}
 """Bodies of Kryo serializers that plug-ins brought, by the serializer's class name."""
@@ -408,21 +414,23 @@ def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | Form | No
     if serializer in JAVA_SERIALIZERS:
         return java_object(class_name)
     if serializer in BLOB_SERIALIZERS:
-        read = _blob_or_null if serializer == _NULLABLE_PROTOBUF else _blob
+        read = _blob_or_null if serializer == NULLABLE_BLOB else _blob
         message = k.protobuf.message(class_name) if serializer in PROTOBUF_SERIALIZERS else None
         return simple(read, "bytes")(class_name) if message is None else _message(class_name, message, read)
-    if serializer == _AVRO + "AvroSchemaSerializer":
+    if serializer == AVRO_SCHEMA_SERIALIZER:
         return _TEXT(class_name)
-    if serializer in (_FLINK + "SpecificInstanceCollectionSerializerForArrayList", _KRYO + "CollectionSerializer"):
-        return (collection2("list") if k.flavour == 2 else collection5("list"))(class_name)
-    if serializer == _KRYO + "MapSerializer":
-        return (map2() if k.flavour == 2 else map5())(class_name)
-    if serializer == _KRYO + "FieldSerializer":
+    if serializer == KRYO + "FieldSerializer":
         model = k.classes.get(class_name)
         return None if model is None else fields.object_body(model)
+    known = written_as(serializer)
+    return None if known is None else well_known(k.flavour, known, class_name)
+
+
+def written_as(serializer: str) -> str | None:
+    """The class of the JDK that a Kryo serializer writes its objects like."""
     package, _, name = serializer.rpartition("$")
-    known = _DEFAULT.get(name) if package == _KRYO + "DefaultSerializers" else None
-    if known is None and serializer.startswith("com.twitter.chill.java."):
-        known = _CHILL.get(serializer.rsplit(".", 1)[-1])
-    factory = (_OWN[k.flavour].get(known) or _COMMON.get(known)) if known is not None else None
-    return None if factory is None else factory(class_name)
+    if package == KRYO + "DefaultSerializers":
+        return _DEFAULT.get(name)
+    if serializer.startswith("com.twitter.chill.java."):
+        return _CHILL.get(serializer.rsplit(".", 1)[-1])
+    return _CONTAINER_SERIALIZERS.get(serializer)

@@ -141,6 +141,7 @@ IMMUTABLE_SETS: Final = frozenset(_UTIL + "ImmutableCollections$" + name for nam
 IMMUTABLE_MAPS: Final = frozenset(_UTIL + "ImmutableCollections$" + name for name in ("MapN", "Map1"))
 SORTED_SETS: Final = frozenset([_UTIL + "TreeSet"])
 SORTED_MAPS: Final = frozenset([_UTIL + "TreeMap", _CONCURRENT + "ConcurrentSkipListMap"])
+ENUM_SETS: Final = frozenset(_UTIL + name for name in ("EnumSet", "RegularEnumSet", "JumboEnumSet"))
 QUEUES: Final = frozenset([_UTIL + "PriorityQueue"])
 
 

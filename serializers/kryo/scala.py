@@ -56,7 +56,7 @@ def body(name: str) -> Body | Form | None:
         return empty("set")(name)
     if name in _OTHERS:
         return _OTHERS[name](name)
-    specialized = _SPECIALIZED_NAME.fullmatch(name)
+    specialized = SPECIALIZED_NAME.fullmatch(name)
     if specialized is not None:
         return _specialized(name, specialized[1], registered=name in REGISTERED)
     size = tuple_size(name)
@@ -76,7 +76,7 @@ def singleton(name: str) -> Form:
     return Parts(name, lambda k, generics, scope: (scope, []), early=False)
 
 
-_SPECIALIZED_NAME: Final = re.compile(r"scala\.Tuple[12]\$mc([ZCJID]{1,2})\$sp")
+SPECIALIZED_NAME: Final = re.compile(r"scala\.Tuple[12]\$mc([ZCJID]{1,2})\$sp")
 _TUPLE_NAME: Final = re.compile(r"scala\.Tuple([1-9]|1\d|2[0-2])")
 
 

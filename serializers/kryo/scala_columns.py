@@ -7,6 +7,7 @@ columns of class and JSON.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -19,6 +20,9 @@ from serializers.kryo.shapes import (
     SCALARS,
     STRING,
     KryoColumn,
+    KryoField,
+    ObjectForm,
+    ScalarForm,
     Shaper,
     Shaping,
     list_of,
@@ -70,21 +74,24 @@ def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> KryoCol
     if not name.startswith("scala."):
         return None
     if name in _SCALARS:
-        return _SCALARS[name]
+        found = _SCALARS[name]
+        return replace(found, form=found.form or ScalarForm(name))
     inner = [planner.column(argument, above) for argument in arguments]
     if name in _ONE:
-        return wrapper(inner[0]) if inner else ANY
+        return wrapper(inner[0], name) if inner else ANY
     if name == "scala.util.Either" and len(inner) == 2:
         return _either(inner[0], inner[1])
     if name in scala_names.MAP_LIKE:
-        return map_of(inner[0], inner[1]) if len(inner) == 2 else ANY
+        return map_of(inner[0], inner[1], name) if len(inner) == 2 else ANY
     if name in scala_names.LIST_LIKE or name in scala_names.SET_LIKE:
         return list_of(inner[0], name, unordered=name in scala_names.SET_LIKE) if len(inner) == 1 else ANY
     tuple_ = _TUPLE.fullmatch(name)
     if tuple_ is not None:
         if tuple_[2]:
             inner = [PRIMITIVES[_PRIMITIVES[code]] for code in tuple_[2]]
-        return _tuple(inner or [ANY] * int(tuple_[1]))
+            return _tuple(inner, [name])
+        names = [name, *(n for n in scala_names.REGISTERED if n.startswith(f"{name}$"))]
+        return _tuple(inner or [ANY] * int(tuple_[1]), names)
     return ANY
 
 
@@ -106,10 +113,11 @@ def _either(left: KryoColumn, right: KryoColumn) -> KryoColumn:
 
         return shaper
 
-    return KryoColumn(struct(left=left.layout, right=right.layout), shape)
+    parts = {"scala.util.Left": [KryoField("value", "left", left)], "scala.util.Right": [KryoField("value", "right", right)]}
+    return KryoColumn(struct(left=left.layout, right=right.layout), shape, ObjectForm(parts, labelled=False))
 
 
-def _tuple(parts: list[KryoColumn]) -> KryoColumn:
+def _tuple(parts: list[KryoColumn], classes: list[str]) -> KryoColumn:
     names = [f"_{i}" for i in range(1, len(parts) + 1)]
 
     def shape(layout: Layout) -> Shaper:
@@ -125,4 +133,6 @@ def _tuple(parts: list[KryoColumn]) -> KryoColumn:
 
         return shaper
 
-    return KryoColumn(Struct(tuple(Field(name, part.layout) for name, part in zip(names, parts, strict=True))), shape)
+    layout = Struct(tuple(Field(name, part.layout) for name, part in zip(names, parts, strict=True)))
+    form = [KryoField(name, name, part) for name, part in zip(names, parts, strict=True)]
+    return KryoColumn(layout, shape, ObjectForm(dict.fromkeys(classes, form), labelled=False))

@@ -21,7 +21,7 @@ from stateextract.columnar.compiled.compile import (
 from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.assemble import inlined
 from stateextract.columnar.kernel.characters import copy, put_uuid
-from stateextract.columnar.kernel.kryo import new_object, varlong, whole_number, zigzag
+from stateextract.columnar.kernel.kryo import long, new_object, varlong, whole_number, zigzag
 from stateextract.columnar.kernel.lists import close_list
 from stateextract.columnar.kernel.machine import (
     C_DATA,
@@ -261,12 +261,16 @@ def json_string(m: Machine, name: int, reference: int, wire: int) -> None:
         m.pos = after
 
 
-def json_key(m: Machine, reference: int, wire: int, t: int) -> None:
-    """On at ``t`` unless what comes is such a name."""
+def json_key(m: Machine, pair: int, reference: int, wire: int, t: int) -> None:
+    """On at ``t`` unless what comes is such a name; ``pair``: behind this class and the mark of a new object, or -1."""
     n = 1 if reference >= 0 else 0
+    if pair >= 0:
+        n += 2
     m.require(n + 1)
-    lead = load_u8(m.src + m.pos)
-    if reference >= 0 and lead != reference:
+    if pair >= 0 and (load_u8(m.src + m.pos) != pair or load_u8(m.src + m.pos + 1) != 1):
+        m.pc = t
+        return
+    if reference >= 0 and load_u8(m.src + m.pos + n - 1) != reference:
         m.pc = t
         return
     lead = load_u8(m.src + m.pos + n)
@@ -294,10 +298,10 @@ def json_key(m: Machine, reference: int, wire: int, t: int) -> None:
         m.pc = t
 
 
-def json_one_of(m: Machine, n: int) -> None:
-    """The number of a text plus one, of the ``n`` whose place and length in the constants follow."""
+def json_one_of(m: Machine, n: int, bias: int) -> None:
+    """As ``ONE_OF``, without null."""
     m.require(1)
-    ordinal = load_u8(m.src + m.pos)
+    ordinal = load_u8(m.src + m.pos) + bias
     if ordinal == 0 or ordinal > n or ordinal >= 0x80:
         m.stop(SLOW)
     m.pos += 1
@@ -310,20 +314,10 @@ def json_one_of(m: Machine, n: int) -> None:
     m.pc += 2 * n
 
 
-def json_uuid(m: Machine, variable: int) -> None:
+def json_uuid(m: Machine, form: int) -> None:
     """As ``UUID``."""
-    whole = 0
-    other = 0
-    if variable != 0:
-        whole = varlong(m)
-        whole = zigzag(m, whole)
-        other = varlong(m)
-        other = zigzag(m, other)
-    else:
-        m.require(16)
-        whole = load_i64_le(m.src + m.pos)
-        other = load_i64_le(m.src + m.pos + 8)
-        m.pos += 16
+    whole = long(m, form)
+    other = long(m, form)
     if m.json >= 0:
         target = room(m, 36)
         put_uuid(whole, other, target)

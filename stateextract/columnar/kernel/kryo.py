@@ -10,6 +10,9 @@ from stateextract.columnar.compiled.compile import (
     at,
     load_i16,
     load_i16_le,
+    load_i32,
+    load_i32_le,
+    load_i64,
     load_i64_le,
     load_u8,
     lowest_bit,
@@ -147,7 +150,7 @@ def class_reference(m: Machine, t_null: int, n: int, bits: int) -> None:
 
     For each class: its number in the program, its name in the constants and the name's length, the number that it was
     registered with or -1, what its bytes are or -1 if it has no marks, where to go on, and where for an earlier object.
-    Then a table of ``2 ** bits`` places (``class_table`` in ``program/kryo_json.py``): classes plus one, 0 where none is.
+    Then a table of ``2 ** bits`` places (``class_table`` in ``program/kryo_places.py``): classes plus one, 0 where none is.
     """
     m.require(1)
     reference = load_u8(m.src + m.pos)
@@ -263,7 +266,7 @@ def later(m: Machine) -> None:
     m.refs = at(m.frames, place + F_REFS)
 
 
-def no_comparator(m: Machine) -> None:
+def no_class(m: Machine) -> None:
     """A class reference that is null."""
     m.require(1)
     if load_u8(m.src + m.pos) != 0:
@@ -298,17 +301,26 @@ def zigzag(m: Machine, n: int) -> int:
 
 @inlined
 def whole_number(m: Machine, form: int) -> int:
-    """An int as it is (0) or zigzag (1), a long (2, 3), a byte (4), two bytes, big-endian (5) or not (6)."""
+    """An int as it is (0) or zigzag (1), a long (2, 3), a byte (4); two bytes, big-endian (5) or not (6), four or eight bytes,
+    big-endian (7, 8) or not (9, 10)."""
     m.require(1)
     whole: int = load_u8(m.src + m.pos)
     if form >= 4:
         if form == 4:
             m.pos += 1
             whole = (whole ^ 0x80) - 0x80
-        else:
+        elif form < 7:
             m.require(2)
             whole = load_i16(m.src + m.pos) if form == 5 else load_i16_le(m.src + m.pos)
             m.pos += 2
+        elif form & 1 != 0:
+            m.require(4)
+            whole = load_i32(m.src + m.pos) if form == 7 else load_i32_le(m.src + m.pos)
+            m.pos += 4
+        else:
+            m.require(8)
+            whole = load_i64(m.src + m.pos) if form == 8 else load_i64_le(m.src + m.pos)
+            m.pos += 8
     else:
         if whole < 0x80:
             m.pos += 1
@@ -452,10 +464,11 @@ def constant(m: Machine, c: int, place: int, n: int) -> None:
     put_constant(m, c, place, n)
 
 
-def one_of(m: Machine, c: int, n: int) -> None:
-    """The number of a text plus one, of the ``n`` whose place and length in the constants follow; 0: null."""
+def one_of(m: Machine, c: int, n: int, bias: int) -> None:
+    """The number of a text, of the ``n`` whose place and length in the constants follow, plus one; 0: null; or, with a ``bias``
+    of 1, the number itself."""
     m.require(1)
-    ordinal = load_u8(m.src + m.pos)
+    ordinal = load_u8(m.src + m.pos) + bias
     if ordinal > n or ordinal >= 0x80:
         m.stop(SLOW)
     m.pos += 1
@@ -467,20 +480,24 @@ def one_of(m: Machine, c: int, n: int) -> None:
     m.pc += 2 * n
 
 
-def uuid(m: Machine, c: int, variable: int) -> None:
-    """Two longs, as a text; ``variable``: zigzag and of any length, else eight little-endian bytes."""
-    whole = 0
-    other = 0
-    if variable != 0:
-        whole = varlong(m)
-        whole = zigzag(m, whole)
-        other = varlong(m)
-        other = zigzag(m, other)
+@inlined
+def long(m: Machine, form: int) -> int:
+    """Half of a UUID: eight bytes, little-endian (0) or big-endian (2), or zigzag and of any length (1)."""
+    n: int = 0
+    if form == 1:
+        n = varlong(m)
+        n = zigzag(m, n)
     else:
-        m.require(16)
-        whole = load_i64_le(m.src + m.pos)
-        other = load_i64_le(m.src + m.pos + 8)
-        m.pos += 16
+        m.require(8)
+        n = load_i64_le(m.src + m.pos) if form == 0 else load_i64(m.src + m.pos)
+        m.pos += 8
+    return n
+
+
+def uuid(m: Machine, c: int, form: int) -> None:
+    """Two longs, as a text."""
+    whole = long(m, form)
+    other = long(m, form)
     if c >= 0:
         var_n = col(m.cols, c, C_VAR_N)
         if var_n + 36 > col(m.cols, c, C_VAR_CAP):
@@ -576,15 +593,15 @@ def big(m: Machine, c: int, scaled: int) -> None:
         end_variable(m, c, var_n + n)
 
 
-def blob(m: Machine, c: int) -> None:
-    """A length plus one (0: null) and as many bytes."""
+def blob(m: Machine, c: int, bias: int) -> None:
+    """A length and as many bytes; with a ``bias`` of 1 a length plus one, and 0 is null."""
     n = varint(m, m.pos, SLOW)
     n &= 0xFFFFFFFF
-    if n == 0:
+    n -= bias
+    if n < 0:
         if c >= 0:
             null_variable(m, c, col(m.cols, c, C_VAR_N))
         return
-    n -= 1
     if n > m.end - m.pos:
         m.need_input(m.end + 1)
     if c >= 0:
@@ -592,14 +609,12 @@ def blob(m: Machine, c: int) -> None:
     m.pos += n
 
 
-def elements(
-    m: Machine, form: int, width: int, comparator: int, t_null: int, t_flagged: int, c: int, child: int, t: int
-) -> None:
+def elements(m: Machine, form: int, width: int, t_null: int, t_flagged: int, c: int, child: int, t: int) -> None:
     """How many elements follow, of at least ``width`` bytes each, and the first of them.
 
     ``form``: the number as it is (0); plus one, 0 being null (1); the same with a flag in the first byte's highest bit, and if
-    that is set, the code of an element is at ``t_flagged`` (2); ``width`` elements, and no number (3). ``comparator``: a class
-    reference that is null comes behind the number. ``t``: behind the elements, if there are none.
+    that is set, the code of an element is at ``t_flagged`` (2); ``width`` elements, and no number (3). ``t``: behind the
+    elements, if there are none.
     """
     begin = m.pos
     n = 0
@@ -636,11 +651,6 @@ def elements(
     m.elements += n
     if n * width > m.end - m.pos or m.elements > MAX_ELEMENTS:
         m.stop(SLOW)
-    if comparator != 0:
-        m.require(1)
-        if load_u8(m.src + m.pos) != 0:
-            m.stop(SLOW)
-        m.pos += 1
     slot = 0
     if c >= 0:
         slot = take_slots(m, child, n)

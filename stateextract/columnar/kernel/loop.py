@@ -130,7 +130,7 @@ KRYO_OPERATIONS: Operations = (
     ((Op.BLOB,), kryo.blob),
     ((Op.ELEMENTS,), kryo.elements),
     ((Op.BODY,), kryo.element_code),
-    ((Op.NO_COMPARATOR,), kryo.no_comparator),
+    ((Op.NO_CLASS,), kryo.no_class),
     ((Op.SLOW,), kryo.slow),
     ((Op.JSON,), json.begin_json),
     ((Op.END_JSON,), json.end_json),

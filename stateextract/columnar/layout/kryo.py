@@ -57,16 +57,17 @@ class Character(KryoPlan):
 
 @dataclass(frozen=True)
 class Constants(KryoPlan):
-    """The position of an enum's constant, plus one; 0 is null."""
+    """The position of an enum's constant, plus one; 0 is null. Or, if ``exact``, the position itself."""
 
     names: tuple[str, ...]
+    exact: bool = False
 
 
 @dataclass(frozen=True)
 class Uuid(KryoPlan):
-    """Two longs; :param zigzag: of variable length, else eight little-endian bytes each."""
+    """Two longs: of variable length, or of eight bytes each."""
 
-    zigzag: bool
+    form: Literal["little", "zigzag", "big"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,9 @@ class BigNumber(KryoPlan):
 
 @dataclass(frozen=True)
 class Blob(KryoPlan):
-    """A length plus one (0 is null), and bytes."""
+    """A length, and bytes; :param nullable: the length plus one, and 0 is null."""
+
+    nullable: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,11 @@ class Optional(KryoPlan):
     always: bool
 
 
+@dataclass(frozen=True)
+class Absent(KryoPlan):
+    """No bytes: always null."""
+
+
 # ---- what has parts
 
 
@@ -109,14 +117,30 @@ class Optional(KryoPlan):
 class Fields(KryoPlan):
     """Parts one after the other.
 
-    :param parts: each with the name of its column; the empty name is the struct itself.
+    :param parts: each with the name of its column; the empty name is the struct itself, ``None`` what is passed over.
     :param label: the class' name, for the column ``class``.
     :param whole: the columns of the struct that have no part here become null.
     """
 
-    parts: tuple[tuple[str, KryoPlan], ...]
+    parts: tuple[tuple[str | None, KryoPlan], ...]
     label: str | None = None
     whole: bool = True
+
+
+@dataclass(frozen=True)
+class Between(KryoPlan):
+    """Parts that are passed over, what is kept, and more parts that are passed over."""
+
+    before: tuple[KryoPlan, ...]
+    content: KryoPlan
+    after: tuple[KryoPlan, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wrapped(KryoPlan):
+    """What holds one value, and is that in its column; as JSON it may have a class of its own."""
+
+    content: KryoPlan
 
 
 @dataclass(frozen=True)
@@ -158,6 +182,20 @@ class AnyOf(ObjectOrNull):
     choices: tuple[Choice, ...] = ()
 
 
+@dataclass(frozen=True)
+class Required(ObjectOrNull):
+    """A place in which there is no null."""
+
+    place: ObjectOrNull
+
+
+@dataclass(frozen=True)
+class ByClass(KryoPlan):
+    """A class reference alone, and what follows it for each class; their ``wire`` is -1."""
+
+    choices: tuple[Choice, ...]
+
+
 # ---- JSON
 
 
@@ -190,12 +228,13 @@ class JsonRef(KryoPlan):
 class JsonScalar(KryoPlan):
     """A single value as JSON.
 
-    :param form: more about its bytes, as the operation has it; :param names: of an enum's constants.
+    :param form: more about its bytes, as the operation has it.
+    :param names: of an enum's constants, or the only text that there is.
     :param wrapped: inside of another value it is in an object with its class; :param quoted: its text is a string.
     """
 
     name: str
-    kind: Literal["number", "real", "boolean", "string", "char", "enum", "uuid", "time", "big"]
+    kind: Literal["number", "real", "boolean", "string", "char", "enum", "uuid", "time", "big", "constant"]
     form: int = 0
     names: tuple[str, ...] = ()
     wrapped: bool = False
@@ -215,12 +254,13 @@ class Elements(KryoPlan):
     """A collection or an array of objects, of which each element has a place.
 
     :param count: ``plain``, ``null``: plus one, and 0 is null; or the number of elements where none is written.
-    :param comparator: one comes before the count, and is null where the plan is right.
+    :param before: a place before the count, for what is passed over; :param after: one behind it.
     """
 
-    element: ObjectOrNull
+    element: KryoPlan
     count: Literal["plain", "null"] | int
-    comparator: bool = False
+    before: AnyOf | None = None
+    after: AnyOf | ByClass | None = None
 
 
 @dataclass(frozen=True)
@@ -230,30 +270,44 @@ class FlaggedElements(KryoPlan):
     :param exact: the class of all elements, where it follows from a type argument; then the flag says that there are nulls.
     :param element: else the place of an element; or, where the flag is set, its class is written once.
     :param nulls: whether there may be nulls, so that the flag, or a byte after the class, says so.
-    :param comparator: one comes after the count, and is null where the plan is right.
+    :param after: a place behind the count, for what is passed over.
     """
 
     exact: Choice | None
     element: AnyOf | JsonAny
     nulls: bool
-    comparator: bool
+    after: AnyOf | None = None
 
 
 @dataclass(frozen=True)
 class MapEntries(KryoPlan):
     """A map.
 
-    :param count: as of :class:`Elements`; :param comparator: ``before`` or ``after`` the count.
+    :param count: and what follows: as of :class:`Elements`.
     """
 
-    key: ObjectOrNull
-    value: ObjectOrNull
+    key: KryoPlan
+    value: KryoPlan
     count: Literal["plain", "null"] | int
-    comparator: Literal["before", "after"] | None = None
+    before: AnyOf | None = None
+    after: AnyOf | None = None
+
+
+@dataclass(frozen=True)
+class PairEntries(KryoPlan):
+    """A map whose entries are objects.
+
+    :param pair: their classes, each with :class:`Fields` ``key`` and ``value``; :param after: as of :class:`Elements`.
+    """
+
+    pair: AnyOf
+    count: Literal["plain"] = "plain"
+    after: AnyOf | None = None
 
 
 __all__ = [
-    "AnyOf", "BigNumber", "Blob", "Character", "Choice", "Clock", "Constants", "Elements", "Fields", "FixedNumber",
-    "FlaggedElements", "Form", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known", "KryoPlan", "MapEntries", "Moment",
-    "Numbers", "ObjectOrNull", "Optional", "String", "Uuid", "Varying",
+    "Absent", "AnyOf", "Between", "BigNumber", "Blob", "ByClass", "Character", "Choice", "Clock", "Constants", "Elements",
+    "Fields", "FixedNumber", "FlaggedElements", "Form", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known", "KryoPlan",
+    "MapEntries", "Moment", "Numbers", "ObjectOrNull", "Optional", "PairEntries", "Required", "String", "Uuid", "Varying",
+    "Wrapped",
 ]  # fmt: skip

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from stateextract.columnar.layout.kryo import (
+    Absent,
     AnyOf,
+    Between,
+    ByClass,
     Choice,
     Elements,
     Fields,
@@ -23,23 +26,35 @@ from stateextract.columnar.layout.kryo import (
     KryoPlan,
     MapEntries,
     Numbers,
+    ObjectOrNull,
+    Optional,
+    PairEntries,
+    Required,
+    Wrapped,
 )
-from stateextract.columnar.program.operations import CLASS_MIX, ColumnNode, Label, Op
+from stateextract.columnar.program.kryo_places import (
+    Counted,
+    counted,
+    emit_by_class,
+    emit_choices,
+    emit_class,
+    emit_known,
+    emit_passed,
+)
+from stateextract.columnar.program.operations import ColumnNode, Label, Op
 
 if TYPE_CHECKING:
     from stateextract.columnar.program import Compiler
 
+_LABELLED: Final = Fields | Wrapped | Between | JsonScalar
+"""What has its class where it is inside of another value."""
 _STRING: Final = 1
 """The number that every Kryo knows strings by."""
-_NEVER: Final = 1 << 30
 
-
-def emit_any(c: Compiler, place: JsonAny, node: ColumnNode | None) -> None:
-    """A value for the columns ``class`` and ``json``."""
-    key = ("outermost", id(node))
+def emit_any(c: Compiler, place: JsonAny, node: ColumnNode | None, null: Callable[[], None]) -> None:
+    """A value for the columns ``class`` and ``json``; :param null: what follows for null."""
     choices = place.table.places[place.number]
-    null = [] if node is None else node.same_level()
-    emit_choices(c, choices, lambda: c.fill(null), lambda body: emit_outermost(c, body, node), key)
+    emit_choices(c, choices, null, lambda body: emit_outermost(c, body, node), ("outermost", id(node)))
 
 
 def emit_outermost(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) -> None:
@@ -54,104 +69,6 @@ def emit_outermost(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) 
     else:
         _scalar(c, body, nested=False)
     c.op(Op.END_JSON)
-
-
-def _class(c: Compiler, null: Label, choices: Sequence[Choice], labels: Callable[[Choice], tuple[Label, Label]]) -> None:
-    """The operation ``CLASS``.
-
-    :param null: where null goes on; :param labels: where a new and an earlier object of a class go on.
-    """
-    if not choices:
-        c.op(Op.NO_COMPARATOR)
-        c.op(Op.JUMP, null)
-        return
-    numbers = [c.classes.setdefault(choice.name, len(c.classes)) for choice in choices]
-    bits, table = class_table(list(zip(choices, numbers, strict=True)))
-    c.op(Op.CLASS, null, len(choices), bits)
-    for choice, number in zip(choices, numbers, strict=True):
-        registered = -1 if choice.number is None else choice.number
-        c.operand(number)
-        c.operand(c.constant(choice.name))
-        c.operand(len(choice.name) or _NEVER)
-        for operand in (registered, choice.wire, *labels(choice)):
-            c.operand(operand)
-    for place in table:
-        c.operand(place)
-
-
-def class_table(choices: Sequence[tuple[Choice, int]]) -> tuple[int, list[int]]:
-    """The bits of a place, and at each place of a hash table the index of a class plus one, or 0.
-
-    A class is there under the number that it is registered with, under minus one minus its number in the program, and under its
-    name: its last eight bytes, of which the first is the lowest, plus its length.
-    """
-    keys: list[tuple[int, int]] = []
-    for index, (choice, number) in enumerate(choices):
-        if choice.number is not None:
-            keys.append((choice.number, index))
-        if choice.name:
-            last = int.from_bytes(choice.name[-8:], "little")
-            keys += [(-1 - number, index), (last + len(choice.name), index)]
-    bits = max(1, (2 * len(keys)).bit_length())
-    table = [0] * (1 << bits)
-    for key, index in keys:
-        place = (key * CLASS_MIX & (1 << 64) - 1) >> (64 - bits)
-        while table[place]:
-            place = (place + 1) % len(table)
-        table[place] = index + 1
-    return bits, table
-
-
-def emit_choices(
-    c: Compiler,
-    choices: Sequence[Choice],
-    null: Callable[[], None],
-    emit: Callable[[KryoPlan | None], None],
-    key: tuple[Any, ...],
-    returns: bool = False,
-) -> None:
-    """A class reference and a mark, and what follows for each class; classes that have a body in common share its code.
-
-    :param null: what follows for null; :param emit: for a body.
-    :param key: distinguishes routines for bodies of this place from those of others.
-    :param returns: the place is all of a routine.
-    """
-    none, end = Label(), Label()
-
-    def leave() -> None:
-        c.op(Op.RETURN) if returns else c.op(Op.JUMP, end)
-
-    def emit_null() -> None:
-        null()
-        leave()
-
-    labels = {id(choice.body): (Label(), Label()) for choice in choices}
-    _class(c, none, choices, lambda choice: labels[id(choice.body)])
-    for body in {id(choice.body): choice.body for choice in choices}.values():
-        new, earlier = labels[id(body)]
-        c.here(new)
-        emit(body)
-        leave()
-        emit_earlier(c, earlier, leave, lambda body=body: emit(body), (*key, id(body)))  # type: ignore[misc]
-    c.aside(none, emit_null)
-    c.here(end)
-
-
-def emit_earlier(
-    c: Compiler, earlier: Label, leave: Callable[[], None], emit: Callable[[], None], key: tuple[Any, ...]
-) -> None:
-    """Where a mark refers to an earlier object: its body, by a routine."""
-
-    def routine() -> None:
-        emit()
-        c.op(Op.RETURN)
-
-    def emit_call() -> None:
-        c.op(Op.CALL, c.routine(("earlier", *key), routine))
-        c.op(Op.LATER)
-        leave()
-
-    c.aside(earlier, emit_call)
 
 
 def _piece(c: Compiler, text: str) -> None:
@@ -180,7 +97,7 @@ def _body(c: Compiler, ref: JsonRef, nested: bool) -> Label:
     """The routine of a class; ``nested``: with its class' name, where it is an object."""
 
     body = ref.table.bodies[ref.number]
-    name = ref.name if nested and isinstance(body, Fields) else None
+    name = ref.name if nested and isinstance(body, _LABELLED) else None
 
     def emit() -> None:
         if body is None:
@@ -203,7 +120,7 @@ def _nested(c: Compiler, body: KryoPlan | None) -> None:
         case JsonScalar():
             _scalar(c, body, nested=True)
         case _:
-            raise TypeError(f"no JSON of {type(body).__name__}")
+            _content(c, body, None)
 
 
 def _scalar(c: Compiler, scalar: JsonScalar, nested: bool) -> None:
@@ -214,13 +131,15 @@ def _scalar(c: Compiler, scalar: JsonScalar, nested: bool) -> None:
     if before:
         _piece(c, before)
     if scalar.kind == "enum":
-        c.op(Op.JSON_ONE_OF, len(scalar.names))
+        c.op(Op.JSON_ONE_OF, len(scalar.names), scalar.form)
         for name in scalar.names:
             data = _quoted(name).encode()
             c.operand(c.constant(data))
             c.operand(len(data))
     elif scalar.kind == "string":
         c.op(Op.JSON_STRING, 0, -1, -1)
+    elif scalar.kind == "constant":
+        _piece(c, *scalar.names)
     elif scalar.kind == "boolean":
         c.op(Op.JSON_BOOLEAN)
     else:
@@ -235,48 +154,23 @@ _OPERATIONS: Final = {
 }  # fmt: skip
 
 
-def _place(c: Compiler, place: KryoPlan) -> None:
+def _null(c: Compiler) -> None:
+    _piece(c, "null")
+
+
+def _place(c: Compiler, place: KryoPlan, null: Callable[[Compiler], None] = _null) -> None:
+    """:param null: what follows for null."""
     match place:
         case JsonAny():
             c.op(Op.CALL, _any(c, place))
-        case JsonScalar():
-            _scalar(c, place, nested=True)
         case Known():
-            emit_known(c, place, lambda: _nested(c, place.choice.body), lambda: _piece(c, "null"), ("nested",))
-        case AnyOf(choices=()):
-            null = Label()
-            _class(c, null, (), lambda choice: (null, null))
-            c.here(null)
-            _piece(c, "null")
+            emit_known(c, place, lambda: _nested(c, place.choice.body), lambda: null(c), ("nested",))
+        case AnyOf():
+            emit_choices(c, place.choices, lambda: null(c), lambda body: _nested(c, body), ("nested",))
+        case Required():
+            _place(c, place.place, lambda c: c.op(Op.SLOW))
         case _:
-            raise TypeError(f"no JSON of {type(place).__name__}")
-
-
-def emit_known(
-    c: Compiler, place: Known, emit: Callable[[], None], null: Callable[[], None], key: tuple[Any, ...]
-) -> None:
-    """An object whose class is known, or null; parameters as for :func:`emit_choices`."""
-    choice = place.choice
-    if not (choice.has_marks or place.nullable):
-        emit()
-        return
-    none, earlier, end = Label(), Label(), Label()
-
-    def leave() -> None:
-        c.op(Op.JUMP, end)
-
-    def emit_null() -> None:
-        null()
-        leave()
-
-    c.op(Op.REFERENCE, choice.wire, none, earlier)
-    emit()
-    c.aside(none, emit_null)
-    if choice.has_marks:
-        emit_earlier(c, earlier, leave, emit, (*key, id(choice.body)))
-    else:
-        c.here(earlier)
-    c.here(end)
+            _nested(c, place)
 
 
 # ---- what has parts
@@ -285,52 +179,99 @@ def emit_known(
 def _content(c: Compiler, body: KryoPlan, name: str | None) -> None:
     """:param name: of the class, where it is written."""
     match body:
+        case ObjectOrNull():
+            _place(c, body)
+        case JsonScalar():
+            _scalar(c, body, nested=name is not None)
+        case Optional():
+            _optional(c, body)
         case Fields():
             _fields(c, body, name)
+        case Absent():
+            _null(c)
+        case Wrapped():
+            _wrapped(c, body, name)
+        case Between():
+            _between(c, body, name)
+        case ByClass():
+            emit_by_class(c, body, lambda found: _nested(c, found))
         case Numbers():
-            _list(c, ("null", body.width), None, lambda: _place(c, body.number))
+            _list(c, Elements(body.number, "null"), body.width)
         case Elements():
-            _list(c, (body.count, 1), "before" if body.comparator else None, lambda: _place(c, body.element))
+            _list(c, body)
         case FlaggedElements():
             _flagged(c, body)
         case MapEntries():
             _map(c, body)
+        case PairEntries():
+            _pairs(c, body)
         case _:
             raise TypeError(f"no JSON of {type(body).__name__}")
 
 
+def _wrapped(c: Compiler, body: Wrapped, name: str | None) -> None:
+    if name is not None:
+        _piece(c, f'{{"$class":{_quoted(name)},"$value":')
+    _place(c, body.content)
+    if name is not None:
+        _piece(c, "}")
+
+
+def _optional(c: Compiler, body: Optional) -> None:
+    absent, end = Label(), Label()
+    c.op(Op.NULLABLE, 0, 0, absent)
+    _place(c, body.number)
+
+    def emit_absent() -> None:
+        if body.always:
+            emit_passed(c, body.number)
+        _null(c)
+        c.op(Op.JUMP, end)
+
+    c.aside(absent, emit_absent)
+    c.here(end)
+
+
+def _between(c: Compiler, body: Between, name: str | None) -> None:
+    for part in body.before:
+        emit_passed(c, part)
+    if isinstance(body.content, JsonScalar):
+        _scalar(c, body.content, nested=name is not None)
+    else:
+        _place(c, body.content)
+    for part in body.after:
+        emit_passed(c, part)
+
+
 def _fields(c: Compiler, body: Fields, name: str | None) -> None:
     text = "{" if name is None else f'{{"$class":{_quoted(name)}'
-    for i, (key, part) in enumerate(body.parts):
-        _piece(c, f"{text}{',' if i or name is not None else ''}{_quoted(key)}:")
+    separator = "," if name is not None else ""
+    for key, part in body.parts:
+        if key is None:
+            emit_passed(c, part)
+            continue
+        _piece(c, f"{text}{separator}{_quoted(key)}:")
         _place(c, part)
-        text = ""
+        text, separator = "", ","
     _piece(c, text + "}")
-
-
-def counted(how: str | int, width: int) -> tuple[int, int]:
-    """The first operands of ``ELEMENTS``: how elements of at least ``width`` bytes are counted."""
-    return (3, how) if isinstance(how, int) else ({"plain": 0, "null": 1, "flagged": 2}[how], width)
 
 
 class _Loop:
     """Opens elements, and ends with the texts of lists without them.
 
-    :param brackets: of a list without elements.
+    :param brackets: of a list without elements; :param width: bytes of an element, at least.
+    :param flagged: where the elements go on whose number has a flag.
     """
 
-    def __init__(self, c: Compiler, brackets: str) -> None:
+    def __init__(self, c: Compiler, plan: Counted, brackets: str, width: int = 1, flagged: Label | None = None) -> None:
         self.c = c
+        self.plan = plan
         self.brackets = brackets
         self.null, self.empty, self.end = Label(), Label(), Label()
-
-    def count(self, how: str | int, width: int, comparator: str | None, flagged: Label | None = None) -> None:
-        """:param flagged: where the elements go on whose number has a flag."""
-        c = self.c
-        if comparator == "before":
-            c.op(Op.NO_COMPARATOR)
-        form = counted(how, width)
-        c.op(Op.ELEMENTS, *form, int(comparator == "after"), self.null, flagged or self.null, -1, 0, self.empty)
+        if isinstance(plan, Elements | MapEntries):
+            emit_passed(c, plan.before)
+        c.op(Op.ELEMENTS, *counted(plan, width), self.null, flagged or self.null, -1, 0, self.empty)
+        emit_passed(c, plan.after)
 
     def elements(self, before: str, element: Callable[[], None], after: str) -> None:
         c = self.c
@@ -342,43 +283,44 @@ class _Loop:
         c.op(Op.JUMP, self.end)
 
     def close(self) -> None:
-        self._text(self.empty, self.brackets)
-        self._text(self.null, "null")
+        self._text(self.empty, self.brackets, self.plan.after)
+        self._text(self.null, "null", None)
         self.c.here(self.end)
 
-    def _text(self, label: Label, text: str) -> None:
+    def _text(self, label: Label, text: str, after: KryoPlan | None) -> None:
         def emit() -> None:
+            emit_passed(self.c, after)
             _piece(self.c, text)
             self.c.op(Op.JUMP, self.end)
 
         self.c.aside(label, emit)
 
 
-def _list(c: Compiler, counted: tuple[str | int, int], comparator: str | None, element: Callable[[], None]) -> None:
-    loop = _Loop(c, "[]")
-    loop.count(*counted, comparator)
-    loop.elements("[", element, "]")
+def _list(c: Compiler, body: Elements, width: int = 1) -> None:
+    loop = _Loop(c, body, "[]", width)
+    loop.elements("[", lambda: _place(c, body.element), "]")
     loop.close()
 
 
 def _flagged(c: Compiler, body: FlaggedElements) -> None:
-    loop, flagged = _Loop(c, "[]"), Label()
-    loop.count("flagged", 1, "after" if body.comparator else None, flagged)
-    if body.exact is not None:
-        exact = body.exact
+    flagged = Label()
+    loop = _Loop(c, body, "[]", flagged=flagged)
+    exact = body.exact
+    if exact is not None:
         loop.elements("[", lambda: _place(c, Known(exact, nullable=False)), "]")
-        c.here(flagged)
-        if body.nulls:
-            loop.elements("[", lambda: _place(c, Known(exact)), "]")
-        else:
-            c.op(Op.SLOW)
     else:
         loop.elements("[", lambda: _place(c, body.element), "]")
-        c.here(flagged)
+    c.here(flagged)
+    emit_passed(c, body.after)
+    if exact is None:
         slow = Label()
         choices = body.element.table.places[body.element.number] if isinstance(body.element, JsonAny) else ()
         emit_same(c, choices, body.nulls, slow, loop.end, lambda place: loop.elements("[", lambda: _place(c, place), "]"))
         c.here(slow)
+        c.op(Op.SLOW)
+    elif body.nulls:
+        loop.elements("[", lambda: _place(c, Known(exact)), "]")
+    else:
         c.op(Op.SLOW)
     loop.close()
 
@@ -401,7 +343,7 @@ def emit_same(
         elements(body)
 
     labels = {id(choice.body): Label() for choice in unmarked}
-    _class(c, slow, unmarked, lambda choice: (labels[id(choice.body)], slow))
+    emit_class(c, slow, unmarked, lambda choice: (labels[id(choice.body)], slow))
     for body in {id(choice.body): choice.body for choice in unmarked}.values():
         c.here(labels[id(body)])
         emit(body)
@@ -409,17 +351,12 @@ def emit_same(
 
 
 def _map(c: Compiler, body: MapEntries) -> None:
-    loop, others = _Loop(c, "{}"), Label()
-    loop.count(body.count, 1, body.comparator)
+    loop = _Loop(c, body, "{}")
     reference = _string_reference(body.key)
     if reference is not None:
-        c.op(Op.JSON_KEY, *reference, others)
-
-        def member() -> None:
-            c.op(Op.JSON_STRING, 1, *reference)
-            _place(c, body.value)
-
-        loop.elements("{", member, "}")
+        others = Label()
+        c.op(Op.JSON_KEY, -1, *reference, others)
+        loop.elements("{", lambda: _member(c, reference, body.value), "}")
         c.here(others)
 
     def pair() -> None:
@@ -433,9 +370,38 @@ def _map(c: Compiler, body: MapEntries) -> None:
     loop.close()
 
 
+def _member(c: Compiler, reference: tuple[int, int], value: KryoPlan) -> None:
+    c.op(Op.JSON_STRING, 1, *reference)
+    _place(c, value)
+
+
+def _pairs(c: Compiler, body: PairEntries) -> None:
+    loop = _Loop(c, body, "{}")
+    for choice in body.pair.choices:
+        assert isinstance(choice.body, Fields)
+        (_, key), (_, value) = choice.body.parts
+        reference = _string_reference(key)
+        if reference is not None and choice.number is not None:
+            others = Label()
+            c.op(Op.JSON_KEY, choice.number + 2, *reference, others)
+
+            def member(choice: Choice = choice, reference: tuple[int, int] = reference, value: KryoPlan = value) -> None:
+                def emit(_: KryoPlan | None) -> None:
+                    _member(c, reference, value)
+
+                emit_choices(c, (choice,), lambda: c.op(Op.SLOW), emit, ("member",))
+
+            loop.elements("{", member, "}")
+            c.here(others)
+    loop.elements("[", lambda: _place(c, Required(body.pair)), "]")
+    loop.close()
+
+
 def _string_reference(key: KryoPlan) -> tuple[int, int] | None:
     """The class in front of a string that is a key, -1 if none is there, and what its bytes are; ``None`` where no key is a
     string."""
+    if isinstance(key, Required):
+        return _string_reference(key.place)
     if isinstance(key, Known):
         return (-1, key.choice.wire) if _is_string(key.choice) else None
     choices = key.table.places[key.number] if isinstance(key, JsonAny) else ()
@@ -446,4 +412,4 @@ def _is_string(choice: Choice) -> bool:
     return isinstance(choice.body, JsonScalar) and choice.body.name == "java.lang.String"
 
 
-__all__ = ["counted", "emit_any", "emit_choices", "emit_known", "emit_outermost", "emit_same"]
+__all__ = ["emit_any", "emit_outermost", "emit_same"]

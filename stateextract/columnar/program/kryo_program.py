@@ -13,9 +13,12 @@ import pyarrow as pa
 
 from stateextract.columnar.layout import Python
 from stateextract.columnar.layout.kryo import (
+    Absent,
     AnyOf,
+    Between,
     BigNumber,
     Blob,
+    ByClass,
     Character,
     Clock,
     Constants,
@@ -23,7 +26,6 @@ from stateextract.columnar.layout.kryo import (
     Fields,
     FixedNumber,
     FlaggedElements,
-    Form,
     JsonAny,
     JsonRef,
     JsonScalar,
@@ -34,19 +36,28 @@ from stateextract.columnar.layout.kryo import (
     Numbers,
     ObjectOrNull,
     Optional,
+    PairEntries,
+    Required,
     String,
     Uuid,
     Varying,
+    Wrapped,
 )
 from stateextract.columnar.program import kryo_json
+from stateextract.columnar.program.kryo_places import (
+    FORMS,
+    Counted,
+    counted,
+    emit_by_class,
+    emit_choices,
+    emit_known,
+    emit_passed,
+)
 from stateextract.columnar.program.operations import ColumnNode, Label, Op
 
 if TYPE_CHECKING:
     from stateextract.columnar.program import Compiler
 
-_FORMS: Final[dict[Form, int]] = {
-    "int": 0, "zigzag int": 1, "long": 2, "zigzag long": 3, "byte": 4, "short": 5, "little short": 6,
-}  # fmt: skip
 _MOMENTS: Final = {"alone": 0, "nanos": 1, "seconds": 2}
 
 
@@ -76,7 +87,7 @@ def _emit(c: Compiler, plan: KryoPlan, node: ColumnNode | None) -> None:
         case ObjectOrNull():
             _emit_place(c, plan, node)
         case Varying():
-            c.op(Op.VARYING, column, _FORMS[plan.form], plan.low, plan.high)
+            c.op(Op.VARYING, column, FORMS[plan.form], plan.low, plan.high)
         case FixedNumber():
             _emit_fixed(c, plan, node)
         case String():
@@ -84,11 +95,11 @@ def _emit(c: Compiler, plan: KryoPlan, node: ColumnNode | None) -> None:
         case Character():
             c.op(Op.KRYO_CHAR, column, binary, int(plan.little))
         case Constants():
-            c.op(Op.ONE_OF, column, len(plan.names))
+            c.op(Op.ONE_OF, column, len(plan.names), int(plan.exact))
             for name in plan.names:
                 _text(c, name)
         case Uuid():
-            c.op(Op.UUID, column, int(plan.zigzag))
+            c.op(Op.UUID, column, ("little", "zigzag", "big").index(plan.form))
         case Moment():
             c.op(Op.MOMENT, *_children(node, "ms", "nanos"), _MOMENTS[plan.form])
         case Clock():
@@ -96,20 +107,31 @@ def _emit(c: Compiler, plan: KryoPlan, node: ColumnNode | None) -> None:
         case BigNumber():
             c.op(Op.BIG, column, int(plan.scaled))
         case Blob():
-            c.op(Op.BLOB, column)
+            c.op(Op.BLOB, column, int(plan.nullable))
         case Optional():
             _emit_optional(c, plan, node)
+        case Absent():
+            _null(c, node)
         case Fields():
             _emit_fields(c, plan, node)
+        case Wrapped():
+            _emit(c, plan.content, node)
+        case Between():
+            _emit_between(c, plan, node)
+        case ByClass():
+            emit_by_class(c, plan, lambda body: _emit_body(c, body, node))
+        case JsonScalar():
+            kryo_json.emit_outermost(c, plan, node)
         case Numbers():
-            _emit_list(c, node, ("null", plan.width), None, lambda item: _emit(c, plan.number, item))
+            _emit_list(c, node, Elements(plan.number, "null"), lambda item: _emit(c, plan.number, item), plan.width)
         case Elements():
-            before = "before" if plan.comparator else None
-            _emit_list(c, node, (plan.count, 1), before, lambda item: _emit_place(c, plan.element, item))
+            _emit_list(c, node, plan, lambda item: _emit(c, plan.element, item))
         case FlaggedElements():
             _emit_flagged(c, plan, node)
         case MapEntries():
-            _emit_list(c, node, (plan.count, 1), plan.comparator, lambda entry: _emit_entry(c, plan, entry, node))
+            _emit_list(c, node, plan, lambda entry: _emit_entry(c, plan, entry, node))
+        case PairEntries():
+            _emit_list(c, node, plan, lambda entry: _emit_place(c, Required(plan.pair), entry))
         case _:
             raise TypeError(f"no operations for {type(plan).__name__}")
 
@@ -166,13 +188,24 @@ def _emit_fields(c: Compiler, plan: Fields, node: ColumnNode | None) -> None:
         c.op(Op.CONSTANT, node.children["class"].index)
         _text(c, plan.label)
     for name, part in plan.parts:
-        _emit(c, part, node if node is None or not name else node.children[name])
+        if name is None:
+            emit_passed(c, part)
+        else:
+            _emit(c, part, node if node is None or not name else node.children[name])
     if node is None or not plan.whole:
         return
     known = {name for name, _ in plan.parts} | ({"class"} if plan.label is not None else set())
     c.fill([column for name, child in node.children.items() if name not in known for column in child.same_level()])
     if not node.children:
         c.op(Op.PRESENT, node.index)
+
+
+def _emit_between(c: Compiler, plan: Between, node: ColumnNode | None) -> None:
+    for part in plan.before:
+        emit_passed(c, part)
+    _emit(c, plan.content, node)
+    for part in plan.after:
+        emit_passed(c, part)
 
 
 # ---- places
@@ -184,12 +217,14 @@ def _emit_place(c: Compiler, place: ObjectOrNull, node: ColumnNode | None, refus
 
     key = ("column", id(node))
     match place:
+        case Required():
+            _emit_place(c, place.place, node, refuse_null=True)
         case JsonAny():
-            kryo_json.emit_any(c, place, node)
+            kryo_json.emit_any(c, place, node, null)
         case Known():
-            kryo_json.emit_known(c, place, lambda: _emit_body(c, place.choice.body, node), null, key)
+            emit_known(c, place, lambda: _emit_body(c, place.choice.body, node), null, key)
         case AnyOf():
-            kryo_json.emit_choices(c, place.choices, null, lambda body: _emit_body(c, body, node), key)
+            emit_choices(c, place.choices, null, lambda body: _emit_body(c, body, node), key)
         case _:
             raise TypeError(f"no operations for {type(place).__name__}")
 
@@ -208,16 +243,13 @@ def _emit_body(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) -> N
 
 
 def _emit_list(
-    c: Compiler,
-    node: ColumnNode | None,
-    counted: tuple[str | int, int],
-    comparator: str | None,
-    element: Callable[[ColumnNode | None], None],
+    c: Compiler, node: ColumnNode | None, plan: Counted, element: Callable[[ColumnNode | None], None], width: int = 1
 ) -> None:
+    """:param width: bytes of an element, at least."""
     null, end = Label(), Label()
-    if comparator == "before":
-        c.op(Op.NO_COMPARATOR)
-    _open(c, node, kryo_json.counted(*counted), comparator == "after", null, null, end)
+    if isinstance(plan, Elements | MapEntries):
+        emit_passed(c, plan.before)
+    _open(c, node, plan, null, null, end, width)
     element(None if node is None else next(iter(node.children.values())))
     c.op(Op.NEXT)
     c.depth -= 1
@@ -226,35 +258,53 @@ def _emit_list(
 
 
 def _open(
-    c: Compiler, node: ColumnNode | None, how: tuple[int, int], comparator: bool, null: Label, flagged: Label, end: Label
+    c: Compiler, node: ColumnNode | None, plan: Counted, null: Label, flagged: Label, end: Label, width: int = 1
 ) -> None:
     c.depth += 1
     c.deepest = max(c.deepest, c.depth)
     column = (-1, 0) if node is None else (node.index, node.child_level)
-    c.op(Op.ELEMENTS, *how, int(comparator), null, flagged, *column, end)
+    empty = end if plan.after is None else Label()
+    c.op(Op.ELEMENTS, *counted(plan, width), null, flagged, *column, empty)
     c.here(Label())
+    if plan.after is None:
+        return
+    emit_passed(c, plan.after)
+    c.op(Op.BODY)
+
+    def emit_empty() -> None:
+        emit_passed(c, plan.after)
+        c.op(Op.JUMP, end)
+
+    c.aside(empty, emit_empty)
 
 
 def _emit_entry(c: Compiler, plan: MapEntries, entry: ColumnNode | None, node: ColumnNode | None) -> None:
     key, value = (None, None) if entry is None else (entry.children["key"], entry.children["value"])
-    # Python knows whether a null key is refused where nothing is kept.
-    _emit_place(c, plan.key, key, refuse_null=node is None or pa.types.is_map(node.type))
-    _emit_place(c, plan.value, value)
+    place = plan.key
+    if isinstance(place, ObjectOrNull):
+        # Python knows whether a null key is refused where nothing is kept.
+        _emit_place(c, place, key, refuse_null=node is None or pa.types.is_map(node.type))
+    else:
+        _emit(c, place, key)
+    _emit(c, plan.value, value)
 
 
 def _emit_flagged(c: Compiler, plan: FlaggedElements, node: ColumnNode | None) -> None:
     null, end, flagged = Label(), Label(), Label()
     item = None if node is None else node.children["item"]
-    _open(c, node, (2, 1), plan.comparator, null, flagged, end)
+    _open(c, node, plan, null, flagged, end)
     exact = plan.exact
-    if exact is not None:
-        some = Known(exact) if plan.nulls else None
-        c.aside(flagged, lambda: c.op(Op.SLOW) if some is None else _emit_loop(c, some, item, end))
-        _emit_loop(c, Known(exact, nullable=False), item, end)
-    else:
-        _emit_loop(c, plan.element, item, end)
-        c.here(flagged)
+    _emit_loop(c, plan.element if exact is None else Known(exact, nullable=False), item, end)
+    c.here(flagged)
+    if plan.after is not None:
+        emit_passed(c, plan.after)
+        c.op(Op.BODY)
+    if exact is None:
         _emit_same(c, plan, item, end)
+    elif plan.nulls:
+        _emit_loop(c, Known(exact), item, end)
+    else:
+        c.op(Op.SLOW)
     _emit_null(c, null, node, end)
     c.here(end)
     c.depth -= 1

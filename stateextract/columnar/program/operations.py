@@ -125,20 +125,21 @@ class Op(IntEnum):
     #                                  for an object that stands earlier; the places are a hash table of the classes
     REFERENCE = 83  #   bytes, t null, t       a mark
     LATER = 116  #                     such an object was read
-    VARYING = 84  #     c, form, low, high     an int (0), zigzag (1), a long (2, 3), a byte (4), two bytes (5, little: 6)
+    VARYING = 84  #     c, form, low, high     an int (0), zigzag (1), a long (2, 3), a byte (4), two bytes (5, little: 6),
+    #                                  four bytes, eight bytes (7, 8, little: 9, 10)
     KRYO_TEXT = 85  #   c, binary
     KRYO_CHAR = 86  #   c, binary, little
     CONSTANT = 87  #    c, constant, length    no bytes
-    ONE_OF = 88  #      c, n, (constant, length) × n   the position plus one; 0 is null
-    UUID = 89  #        c, variable    two longs, zigzag or little-endian
+    ONE_OF = 88  #      c, n, bias, (constant, length) × n     the position plus one; 0 is null; bias 1: the position itself
+    UUID = 89  #        c, form        two longs, little-endian (0), zigzag (1) or big-endian (2)
     MOMENT = 90  #      c, c, form     milliseconds; and nanoseconds (1); where the milliseconds are whole seconds (2)
     CLOCK = 91  #       c, c, c, c     hour, minute, second, nanoseconds
     BIG = 92  #         c, scaled
-    BLOB = 93  #        c
-    ELEMENTS = 94  #    form, width, comparator, t null, t flagged, c, level, t    a count: as it is (0), plus one (1), with a
-    #                                  flag (2), or the operand itself (3); t: behind the elements
+    BLOB = 93  #        c, bias        a length plus the bias; of 1: 0 is null
+    ELEMENTS = 94  #    form, width, t null, t flagged, c, level, t    a count: as it is (0), plus one (1), with a flag (2), or
+    #                                  the operand itself (3); t: behind the elements
     BODY = 95  #                       an element's code begins
-    NO_COMPARATOR = 99  #              a class reference that is null
+    NO_CLASS = 99  #                   a class reference that is null
     # The same as JSON, in pieces.
     JSON = 100  #       c              the text of a column begins
     END_JSON = 101  #
@@ -150,9 +151,10 @@ class Op(IntEnum):
     JSON_REAL = 107  #  little         a double
     JSON_CHAR = 108  #  little
     JSON_STRING = 109  #    name, class, bytes     name: of a member, behind a class (-1: none) and a mark, a colon behind it
-    JSON_KEY = 110  #   class, bytes, t    go to t if what follows is no such name
-    JSON_ONE_OF = 111  #    n, (constant, length) × n
-    JSON_UUID = 112  #  variable
+    JSON_KEY = 110  #   pair, class, bytes, t      go to t if what follows is no such name; pair: the class of the object
+    #                                  that it is in, or -1
+    JSON_ONE_OF = 111  #    n, bias, (constant, length) × n
+    JSON_UUID = 112  #  form
     JSON_TIME = 113  #  form           milliseconds; Kryo 5's Instant (1), Kryo 2's (2), LocalDate (3, 4)
     JSON_BIG = 114  #   scaled
     JSON_NEXT = 115  #                 as NEXT, with a comma
