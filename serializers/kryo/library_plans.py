@@ -6,20 +6,24 @@ Each says again what the function of that serializer in ``javakaffee.py`` or ``b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from serializers.kryo import bodies, javakaffee, jdk
-from serializers.kryo.shapes import ANY, BYTES, STRING
+from serializers.kryo.shapes import ANY, BYTES, SCALARS, STRING, ObjectForm
 from stateextract.columnar.layout.kryo import (
     Between,
     Blob,
     Elements,
+    Fields,
+    Joda,
     JsonScalar,
     Known,
     KryoPlan,
     MapEntries,
+    Moment,
     Required,
     String,
+    StringOr,
     Uuid,
     Varying,
 )
@@ -60,8 +64,7 @@ def text(asked: Asked) -> KryoPlan | None:
 
 def _view(p: Plans, asked: Asked) -> KryoPlan | None:
     low, high = (5, 6) if asked.name in jdk.MAP_LIKE else (0, 4)
-    inner = p.contents(asked)
-    return None if inner is None else Between((Varying("int", low, high),), inner)
+    return p.view(asked, Varying("int", low, high))
 
 
 def arrays_as_list(p: Plans, asked: Asked) -> KryoPlan | None:
@@ -123,6 +126,31 @@ def _table(p: Plans, asked: Asked) -> KryoPlan | None:
     return MapEntries(place, MapEntries(place, place, "plain"), "plain")
 
 
+def _joda(form: Literal["date", "time", "both"]) -> Make:
+    """A date or time of the ISO calendar."""
+    return lambda p, asked: Joda(form) if asked.column.layout == SCALARS[asked.name].layout else None
+
+
+def _joda_fields(*names: str) -> Make:
+    """Milliseconds, and texts of which the calendar's is ISO's name if it is empty."""
+
+    def make(p: Plans, asked: Asked) -> KryoPlan | None:
+        form = asked.column.form
+        texts: dict[str, KryoPlan] = {"chronology": StringOr("ISO"), "zone": StringOr(None)}
+        if asked.column is ANY:
+            parts: list[tuple[str | None, KryoPlan]] = [(name, texts.get(name, _DATE)) for name in names]
+            if names[-1] == "zone":  # which is in front of the calendar in the JSON
+                parts[-2:] = [(None, texts["chronology"]), parts[-1], ("chronology", _ISO)]
+            return Fields(tuple(parts))
+        if not isinstance(form, ObjectForm) or asked.name not in form.parts:
+            return None
+        return Fields(tuple((name, texts.get(name, Moment("alone"))) for name in names))
+
+    return make
+
+
+_DATE: Final = JsonScalar("java.util.Date", "time", wrapped=True, quoted=True)
+_ISO: Final = JsonScalar("", "constant", names=('"ISO"',))
 _LIBRARY: Final[dict[str, Make]] = {
     "UnmodifiableCollectionsSerializer": _view,
     "SynchronizedCollectionsSerializer": _view,
@@ -139,6 +167,11 @@ _LIBRARY: Final[dict[str, Make]] = {
     "CollectionsSingletonListSerializer": _counted(1),
     "CollectionsSingletonSetSerializer": _counted(1),
     "CollectionsSingletonMapSerializer": _counted(1),
+    "jodatime.JodaDateTimeSerializer": _joda_fields("time", "chronology", "zone"),
+    "jodatime.JodaIntervalSerializer": _joda_fields("start", "end", "chronology"),
+    "jodatime.JodaLocalDateSerializer": _joda("date"),
+    "jodatime.JodaLocalTimeSerializer": _joda("time"),
+    "jodatime.JodaLocalDateTimeSerializer": _joda("both"),
     "guava.ImmutableListSerializer": _elements,
     "guava.ImmutableSetSerializer": _elements,
     "guava.ImmutableSortedSetSerializer": _sorted_elements,
@@ -149,9 +182,4 @@ _LIBRARY: Final[dict[str, Make]] = {
 }
 """By the names in kryo-serializers' package. Parts of lists, calendars and bits need to be computed."""
 
-VIEWS: Final = frozenset(
-    javakaffee.PACKAGE + name for name in ("UnmodifiableCollectionsSerializer", "SynchronizedCollectionsSerializer")
-)
-"""Serializers that write what another collection or map is a view of."""
-
-__all__ = ["VIEWS", "arrays_as_list", "pattern", "plan", "text"]
+__all__ = ["arrays_as_list", "pattern", "plan", "text"]

@@ -61,8 +61,10 @@ from stateextract.columnar.layout.kryo import (
     PairEntries,
     Required,
     String,
+    Texts,
     Uuid,
     Varying,
+    View,
     Wrapped,
 )
 from stateextract.errors import StateExtractError
@@ -118,6 +120,7 @@ _TEXTS2: Final = ("java.util.regex.Pattern",)
 """Classes that one version of Kryo writes as strings."""
 _ORDERS: Final = frozenset(["java.util.Comparator", "scala.math.Ordering"])
 _NOTHING: Final = Fields(())
+_T: Final = JsonScalar("", "constant", names=("T",))
 _COMPONENTS: Final = (
     "java.lang.Object", "java.lang.Number", "java.util.UUID", "java.math.BigDecimal", "java.math.BigInteger", "java.util.Date",
     _TIME + "Instant",
@@ -204,6 +207,7 @@ class Plans:
         self.single: dict[str, KryoPlan] = {}
         self.single |= self._single()
         self.single_json = self._single_json()
+        self.texts = self._texts2() if kryo.flavour == 2 else self._texts5()
         self.optional_json = self._optional_json()
         self.places: dict[Any, AnyOf] = {}
         self.table = JsonTable([], [])
@@ -282,24 +286,19 @@ class Plans:
         yield from _MAPS if is_map else _LISTS
         yield from (name for name in self.library if (name in jdk.MAP_LIKE) == is_map)
 
-    def contents(self, asked: Asked) -> Required | None:
-        """The collection or map that another one is a view of."""
+    def view(self, asked: Asked, *before: KryoPlan) -> KryoPlan | None:
+        """Parts that are passed over, and the collection or map that another one is a view of."""
         column, name = asked.column, asked.name
         is_map = name in jdk.MAP_LIKE or name in scala_plans.MAPS
-        if column is not ANY and not isinstance(column.form, MapForm if is_map else ListForm):
-            return None
-        key = ("contents", is_map, id(column), asked.scope)
+        if column is not ANY:
+            return View(before) if isinstance(column.form, MapForm if is_map else ListForm) else None
+        key = ("contents", is_map, asked.scope)
         if key not in self.places:
             names = dict.fromkeys(self._containers_of(is_map))
             if name.startswith("scala."):
                 names |= dict.fromkeys(scala_plans.MAPS if is_map else scala_plans.LISTS)
-            # A view of a view has no plan but as JSON, in which the plans of classes are only named.
-            kept = [name for name in names if column is ANY or not self._is_view(name)]
-            self.places[key] = AnyOf(self._choices(kept, column, None, asked.scope))
-        return Required(self.places[key])
-
-    def _is_view(self, name: str) -> bool:
-        return registered(self.kryo, name) in library_plans.VIEWS or name in scala_plans.VIEWS
+            self.places[key] = AnyOf(self._choices(names, column, None, asked.scope))
+        return Between(before, Required(self.places[key]))
 
     def _constants(self, name: str) -> Iterator[str]:
         """The classes of an enum's constants that have bodies."""
@@ -522,6 +521,9 @@ class Plans:
         if column is not ANY and plan is not None:
             expected = SCALARS.get(known, STRING).layout
             return plan if column.layout == expected else None
+        if known in self.texts:
+            content = self.texts[known]
+            return Wrapped(content) if column is ANY else content if column.layout == STRING.layout else None
         if column is ANY and known in self.optional_json:
             return Wrapped(self.optional_json[known])
         if known == "java.util.regex.Pattern":
@@ -609,6 +611,36 @@ class Plans:
             "java.util.OptionalInt": Optional(self._number(4), always=False),
             "java.util.OptionalLong": Optional(self._number(8), always=False),
             "java.util.OptionalDouble": Optional(self._number(8), always=False),
+        }
+
+    def _texts2(self) -> dict[str, Texts]:
+        """Dates and times that are texts in their columns."""
+
+        def part(name: str, content: KryoPlan) -> Required:
+            return Required(Known(self.named(name, content), nullable=False))
+
+        date, time, offset = JsonScalar("", "time", 4), JsonScalar("", "clock", 1), JsonScalar("", "offset", 1)
+        moment = Texts((part(_TIME + "LocalDate", date), _T, part(_TIME + "LocalTime", time)))
+        own_offset = part(_TIME + "ZoneOffset", offset)
+        name = Required(Known(self.named("java.lang.String", JsonScalar("", "zone", 0))))
+        region = Required(AnyOf((self.named(_TIME + "ZoneRegion", Texts((name,))),)))
+        return {
+            _TIME + "LocalTime": Texts((time,)),
+            _TIME + "LocalDateTime": moment,
+            _TIME + "ZoneOffset": Texts((offset,)),
+            _TIME + "OffsetDateTime": Texts((part(_TIME + "LocalDateTime", moment), own_offset)),
+            _TIME + "ZonedDateTime": Texts((part(_TIME + "LocalDateTime", moment), own_offset, region)),
+        }
+
+    def _texts5(self) -> dict[str, Texts]:
+        date, time, offset = JsonScalar("", "time", 3), JsonScalar("", "clock", 0), JsonScalar("", "offset", 0)
+        return {
+            _TIME + "LocalTime": Texts((time,)),
+            _TIME + "LocalDateTime": Texts((date, _T, time)),
+            _TIME + "ZoneOffset": Texts((offset,)),
+            _TIME + "OffsetTime": Texts((time, offset)),
+            _TIME + "OffsetDateTime": Texts((date, _T, time, offset)),
+            _TIME + "ZonedDateTime": Texts((date, _T, time, JsonScalar("", "zone", 1))),
         }
 
     def _final(self, name: str | None) -> str | None:
@@ -744,7 +776,8 @@ class Plans:
         users += [constant for name in users for constant in self._constants(name)]
         known = (*_COMMONEST, *self.kryo.registrations.ids.values(), *self.library)
         of_scala = (*scala_plans.LISTS, *scala_plans.MAPS, *scala_plans.OTHERS) if self.has_scala else ()
-        return dict.fromkeys((*known, *_LISTS, *_MAPS, *_HOLDERS, *users, *self.single_json, *_DESCRIBED, *of_scala))
+        singles = (*self.single_json, *self.texts)
+        return dict.fromkeys((*known, *_LISTS, *_MAPS, *_HOLDERS, *users, *singles, *_DESCRIBED, *of_scala))
 
     def _json_body(self, asked: Asked) -> KryoPlan | None:
         name, generics, scope = asked.name, asked.generics, asked.scope
@@ -791,7 +824,8 @@ class Plans:
                 ),
                 ("string", 0),
             ),
-            "java.util.UUID": ("uuid", int(two)), "java.util.Date": ("time", 0), "java.sql.Date": ("time", 0),
+            "java.util.UUID": ("uuid", int(two)), "java.sql.Timestamp": ("time", 5 if two else 6),
+            "java.util.Date": ("time", 0), "java.sql.Date": ("time", 0),
             "java.sql.Time": ("time", 0), _TIME + "Instant": ("time", 2 if two else 1),
             _TIME + "LocalDate": ("time", 4 if two else 3), "java.math.BigDecimal": ("big", 1),
             atomic + "AtomicInteger": ("number", 1), atomic + "AtomicLong": ("number", 3),

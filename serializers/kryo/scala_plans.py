@@ -36,14 +36,14 @@ _FIXED: Final = {
 """Numbers of tuples: their bytes, their class, and how JSON has them."""
 _HASHED: Final = scala_names.IMMUTABLE + "HashSet$HashSet1"
 _ITERABLE: Final = scala_names.WRAPPERS + "IterableWrapper"
-VIEWS: Final = frozenset(
+_VIEWS: Final = frozenset(
     scala_names.WRAPPERS + name for name in ("SeqWrapper", "JListWrapper", "MapWrapper", "JMapWrapper", "IterableWrapper")
 )
-_MAP_VIEWS: Final = frozenset(name for name in VIEWS if "Map" in name)
+_MAP_VIEWS: Final = frozenset(name for name in _VIEWS if "Map" in name)
 LISTS: Final = tuple(
     sorted(
         scala_names.LISTS | scala_names.SETS | scala_names.EMPTY_SETS | scala_names.ARRAYS
-        | {scala_names.SORTED_SET, _HASHED, *(VIEWS - _MAP_VIEWS)}
+        | {scala_names.SORTED_SET, _HASHED, *(_VIEWS - _MAP_VIEWS)}
     )
 )  # fmt: skip
 MAPS: Final = tuple(sorted(scala_names.MAPS | {scala_names.SORTED_MAP} | _MAP_VIEWS))
@@ -81,10 +81,9 @@ def plan(p: Plans, asked: Asked) -> KryoPlan | None:
         return _map(p, asked)
     if name in scala_names.ARRAYS:
         return _array(p, asked)
-    if name in VIEWS and p.has_scala:
-        inner = p.contents(asked)
+    if name in _VIEWS and p.has_scala:
         owner = p.singletons("scala.collection.convert.Wrappers$")
-        return None if inner is None else Between(() if name == _ITERABLE else (owner,), inner)
+        return p.view(asked, *(() if name == _ITERABLE else (owner,)))
     if name in _HOLDERS:
         return _holder(p, asked)
     if name == "scala.None$":
@@ -203,4 +202,4 @@ def _fixed(code: str, column: KryoColumn) -> KryoPlan | None:
     return FixedNumber(width, little=False) if column.layout == PRIMITIVES[_PRIMITIVES[code]].layout else None
 
 
-__all__ = ["LISTS", "MAPS", "OTHERS", "PAIRS", "VIEWS", "plan"]
+__all__ = ["LISTS", "MAPS", "OTHERS", "PAIRS", "plan"]

@@ -26,21 +26,26 @@ SPEC: dict[str, dict[str, str]] = {
         "lists": "java.util.List<java.util.List<w.Final>>",
         "map": "java.util.Map<java.lang.String, w.Base>", "names": "java.util.Set<java.lang.String>",
         "numbers": "java.util.Map<java.lang.Integer, java.lang.Long>", "uid": "java.util.UUID", "when": "java.util.Date",
-        "price": "java.math.BigDecimal",
+        "price": "java.math.BigDecimal", "maybe": "java.util.Optional<w.Base>", "colors": "java.util.EnumSet<w.Color>",
+        "counts": "java.util.EnumMap<w.Color, w.Base>", "joda": "org.joda.time.DateTime", "day": "org.joda.time.LocalDate",
+        "meeting": "java.time.ZonedDateTime", "moment": "java.time.LocalDateTime",
     },
     "w.Final": {"x": "int", "y": "java.lang.String"},
 }  # fmt: skip
 FINAL = {
     "w.Final", "w.Color", "java.lang.String", "java.lang.Integer", "java.lang.Long", "java.time.LocalDate", "java.time.Instant",
-    "java.util.UUID", "int[]", "byte[]", "w.Final[]",
+    "java.util.UUID", "java.util.Optional", "java.time.ZonedDateTime", "java.time.LocalDateTime",
+    "org.joda.time.DateTime", "org.joda.time.LocalDate", "int[]", "byte[]", "w.Final[]",
 }  # fmt: skip
 _OWN = {"w.Sub": ["big", "boxed", "color", "day", "flag", "next", "ratio"], LONG: ["letter", "small", "tiny"]}
-_ENTRIES = [
+_ENTRIES: list[dict[str, Any]] = [
     {"name": name, "final": name in FINAL, "fields": {k: v for k, v in fields.items() if k in _OWN.get(name, fields)},
      **({"superclass": "w.Base"} if name in _OWN else {})}
     for name, fields in SPEC.items()
 ]  # fmt: skip
-MODELS = ClassModels.of(map(class_model, [*_ENTRIES, {"name": "w.Color", "constants": ["RED", "GREEN", "BLUE"]}]))
+_ENTRIES += [{"name": f"org.joda.time.{name}", "final": True} for name in ("DateTime", "LocalDate")]
+_ENTRIES += [{"name": "w.Color", "constants": ["RED", "GREEN", "BLUE"]}]
+MODELS = ClassModels.of(map(class_model, _ENTRIES))
 NUMBERS = {
     "java.lang.Integer": 0, "java.lang.String": 1, "java.lang.Boolean": 3, "java.lang.Long": 7, "java.lang.Double": 8,
     "java.util.UUID": 82, "java.util.BitSet": 74,
@@ -51,11 +56,28 @@ ANYTHING = (
     "java.lang.Double", "java.lang.Boolean", "java.util.UUID", "java.time.Instant", "java.time.LocalDate",
     "java.util.Date", "java.math.BigDecimal", "w.Color", "int[]", *["java.util.List<java.lang.Object>"] * 2,
     *["java.util.Map<java.lang.String, java.lang.Object>"] * 2,
-    "java.util.Map<java.lang.Object, java.lang.Object>",
+    "java.util.Map<java.lang.Object, java.lang.Object>", "java.util.Optional<java.lang.Object>", "java.util.EnumSet<w.Color>",
+    "java.util.EnumMap<w.Color, java.lang.Object>", "java.time.ZonedDateTime", "java.time.LocalDateTime",
+    "org.joda.time.DateTime",
 )  # fmt: skip
 """What an ``Object`` can be."""
-LISTS = ("java.util.ArrayList", "java.util.LinkedList", "java.util.HashSet", "java.util.TreeSet")
-MAPS = ("java.util.HashMap", "java.util.TreeMap", "java.util.LinkedHashMap")
+_UNMODIFIABLE = "java.util.Collections$Unmodifiable"
+_GUAVA = "com.google.common.collect.RegularImmutable"
+LISTS = (
+    "java.util.ArrayList", "java.util.LinkedList", "java.util.HashSet", "java.util.TreeSet", _UNMODIFIABLE + "List",
+    _GUAVA + "List",
+)  # fmt: skip
+MAPS = ("java.util.HashMap", "java.util.TreeMap", "java.util.LinkedHashMap", _UNMODIFIABLE + "Map", _GUAVA + "Map")
+_ONLY_LIST, _ONLY_MAP = LISTS[0], MAPS[0]
+VIEWS = {_UNMODIFIABLE + "List": 2, _UNMODIFIABLE + "Map": 5}
+_LIBRARY = {
+    _UNMODIFIABLE + "List": "UnmodifiableCollectionsSerializer", _UNMODIFIABLE + "Map": "UnmodifiableCollectionsSerializer",
+    _GUAVA + "List": "guava.ImmutableListSerializer", _GUAVA + "Map": "guava.ImmutableMapSerializer",
+    "java.util.EnumMap": "EnumMapSerializer", "org.joda.time.DateTime": "jodatime.JodaDateTimeSerializer",
+    "org.joda.time.LocalDate": "jodatime.JodaLocalDateSerializer",
+}  # fmt: skip
+SERIALIZERS = {name: "de.javakaffee.kryoserializers." + serializer for name, serializer in _LIBRARY.items()}
+"""What a job has to register for these classes."""
 _ARRAYS = {"int[]": "[I", "byte[]": "[B", "w.Final[]": "[Lw.Final;"}
 
 
@@ -220,12 +242,72 @@ class Writer:
             self.vint(len(content) + 1)
             for item in content:
                 self.nullable(item, "w.Final")
+        elif name in VIEWS:
+            self.vint(VIEWS[name])
+            self.value(content)
+        elif name == _GUAVA + "List":
+            self.vint(len(content))
+            for item in content:
+                self.value(item)
+        elif name == _GUAVA + "Map":
+            self.object(content)
+        elif name == "java.util.Optional":
+            final = generics in FINAL and self.flavour == 2
+            self.nullable(content, generics) if final else self.value(content)  # type: ignore[arg-type]
+        elif name == "java.util.EnumSet":
+            self.class_("w.Color")
+            self.vint(len(content))
+            for constant in content:
+                self.vint(constant + 1)
+        elif name == "java.util.EnumMap":
+            self.class_("w.Color")
+            self.vint(len(content))
+            for constant, item in content:
+                self.vint(constant)
+                self.value(item)
+        elif name == "org.joda.time.DateTime":
+            self.vlong(content[0])
+            self.string(content[1])
+            self.string(content[2])
+        elif name == "org.joda.time.LocalDate":
+            self.vint(content[0])
+            self.string(content[1])
+        elif name.startswith("java.time."):
+            self.date_time(content, zoned=name.endswith("ZonedDateTime"))
         elif name in LISTS:
             self.collection(thing, generics)
         elif name in MAPS:
             self.map(thing, generics)
         else:
             raise AssertionError(name)
+
+    def date_time(self, content: Any, zoned: bool) -> None:
+        """A date, a time of day whose last parts are 0, and perhaps a zone."""
+        date, hour, minute, zone = content
+        if self.flavour == 5:
+            self.body(Thing("java.time.LocalDate", date), None)
+            self.out += bytes([hour, 0xFF ^ minute])
+            if zoned:
+                self.string(zone)
+            return
+        if zoned:
+            self.new_object()
+        self.new_object()
+        self.body(Thing("java.time.LocalDate", date), None)
+        self.new_object()
+        self.out += bytes([hour, minute, 0, 0])
+        if zoned:
+            self.new_object()
+            self.zigzag(3600)
+            self.class_("java.time.ZoneRegion")
+            self.new_object()
+            self.new_object()
+            self.string(zone)
+
+    def new_object(self) -> None:
+        """The mark of an object that nothing refers to."""
+        self.seen[-len(self.seen)] = len(self.seen)
+        self.vint(1)
 
     def field(self, type_: str, value: Any) -> None:
         primitives = {
@@ -348,12 +430,23 @@ class Graphs:
             for key, field in SPEC[name].items():
                 made.content[key] = self.value(field, depth - 1)
             return made
-        if name in ("java.util.List", "java.util.Set"):
-            made = Thing(r.choice(LISTS), [])
+        if name == "java.util.Optional":
+            return self.thing(name, self.value(generics, depth - 1, depth <= 0) if depth > 0 else None)
+        if name == "java.util.EnumMap":
+            constants = [i for i in range(3) if r.random() < 0.5]
+            return Thing(name, [(i, self.value(generics.split(", ")[1], depth - 1)) for i in constants])
+        if name in ("java.util.List", "java.util.Set", _ONLY_LIST):
+            made = Thing(r.choice(LISTS if name != _ONLY_LIST else LISTS[:1]), [])
+            if made.name in VIEWS:
+                made.content = self.value(f"{_ONLY_LIST}<{generics}>", depth, nullable=False)
+                return made
             made.content.extend(self.value(generics, depth - 1) for _ in range(r.randrange(4 if depth > 0 else 1)))
             return made
-        if name == "java.util.Map":
-            made = Thing(r.choice(MAPS), [])
+        if name in ("java.util.Map", _ONLY_MAP):
+            made = Thing(r.choice(MAPS if name == "java.util.Map" else MAPS[:1]), [])
+            if made.name in (*VIEWS, _GUAVA + "Map"):
+                made.content = self.value(f"{_ONLY_MAP}<{generics}>", depth, nullable=False)
+                return made
             key, value = generics.split(", ")
             for _ in range(r.randrange(4 if depth > 0 else 1)):
                 made.content.append((self.value(key, depth - 1, nullable=False), self.value(value, depth - 1)))
@@ -367,6 +460,16 @@ class Graphs:
             "java.time.LocalDate": lambda: (r.randrange(1, 9999), r.randrange(1, 13), r.randrange(1, 29)),
             "java.util.Date": lambda: r.randrange(-(2**42), 2**42), "java.util.BitSet": lambda: r.randrange(2**64),
             "java.math.BigDecimal": lambda: (r.randrange(-(10**20), 10**20), r.randrange(-3, 9)),
+            "java.util.EnumSet": lambda: [i for i in range(3) if r.random() < 0.5],
+            "org.joda.time.DateTime": lambda: (r.randrange(2**42), r.choice(("", "Buddhist")), r.choice(("", "Europe/Rome"))),
+            "org.joda.time.LocalDate": lambda: (r.randrange(-99, 3000) * 416 + r.randrange(32, 416) // 32 * 32 + 5, ""),
+            **dict.fromkeys(
+                ("java.time.ZonedDateTime", "java.time.LocalDateTime"),
+                lambda: (
+                    (r.randrange(1, 9999), r.randrange(1, 13), r.randrange(1, 29)), r.randrange(24), r.randrange(60),
+                    r.choice(("Europe/Paris", "UTC")),
+                ),
+            ),
             "byte[]": lambda: r.randbytes(r.randrange(20)),
             "int[]": lambda: [primitives["int"]() for _ in range(r.randrange(20))],
             "w.Final[]": lambda: [self.value("w.Final", depth - 1) for _ in range(r.randrange(4))],

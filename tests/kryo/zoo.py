@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from serializers import SerializerSnapshot, read_snapshot
@@ -66,9 +68,10 @@ class Vector:
         return kryo_of(self.flavour, found, models, self.chill)  # type: ignore[arg-type]
 
 
-def snapshot_of(declared: str) -> SerializerSnapshot:
-    """A snapshot that registers nothing but the declared class."""
-    details = {"class": declared, "registrations": ((declared, b""),)}
+def snapshot_of(declared: str, defaults: Mapping[str, str] = MappingProxyType({})) -> SerializerSnapshot:
+    """A snapshot that registers nothing but the declared class; :param defaults: serializers by class."""
+    entries = tuple((name, len(value).to_bytes(2, "big") + value.encode()) for name, value in defaults.items())
+    details = {"class": declared, "registrations": ((declared, b""),), "default_serializer_classes": entries}
     return SerializerSnapshot(KRYO_SNAPSHOT, 2, details=details)
 
 

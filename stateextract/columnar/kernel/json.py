@@ -21,7 +21,7 @@ from stateextract.columnar.compiled.compile import (
 from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.assemble import inlined
 from stateextract.columnar.kernel.characters import copy, put_uuid
-from stateextract.columnar.kernel.kryo import long, new_object, varlong, whole_number, zigzag
+from stateextract.columnar.kernel.kryo import long, new_object, time_of_day, varlong, whole_number, zigzag
 from stateextract.columnar.kernel.lists import close_list
 from stateextract.columnar.kernel.machine import (
     C_DATA,
@@ -46,9 +46,11 @@ from stateextract.columnar.kernel.texts import (
     json_units,
     put_date,
     put_decimal,
+    put_digits,
     put_instant,
     put_real,
     put_scaled,
+    put_time,
 )
 from stateextract.columnar.kernel.variable import end_variable, varint
 
@@ -327,10 +329,11 @@ def json_uuid(m: Machine, form: int) -> None:
 
 def json_time(m: Machine, form: int) -> None:
     """Milliseconds (0); seconds and nanoseconds, as they are (1), or zigzag and the other way round (2); a date: year, month
-    and day (3), or the other way round, of two bytes but for the year (4)."""
+    and day (3), or the other way round, of two bytes but for the year (4); milliseconds and nanoseconds of the second (5), of
+    which the milliseconds are whole seconds (6)."""
     whole = 0
     nanos = 0
-    if form < 3:
+    if form < 3 or form > 4:
         if form == 2:
             nanos = varint(m, m.pos, SLOW)
             nanos &= 0xFFFFFFFF
@@ -338,9 +341,13 @@ def json_time(m: Machine, form: int) -> None:
         whole = varlong(m)
         if form == 2:
             whole = zigzag(m, whole)
-        elif form == 1:
+        elif form != 0:
             nanos = varint(m, m.pos, SLOW)
             nanos &= 0xFFFFFFFF
+            if form == 6 and whole % 1000 != 0:
+                m.stop(SLOW)
+            if form > 4:
+                whole //= 1000
         else:
             nanos = whole % 1000 * 1000000
             whole //= 1000
@@ -373,6 +380,78 @@ def json_time(m: Machine, form: int) -> None:
             target = room(m, 16)
             target = put_date(target, whole, month, day)
             written(m, target)
+
+
+def json_clock(m: Machine, form: int) -> None:
+    """A time of day: Kryo 5's (0), Kryo 2's (1)."""
+    whole = time_of_day(m, form)
+    if m.json >= 0:
+        target = room(m, 24)
+        target = put_time(target, whole // 1000000000, whole % 1000000000)
+        written(m, target)
+
+
+def json_offset(m: Machine, form: int) -> None:
+    """What a zone is away from UTC: quarters of an hour in a byte, or behind 127 seconds in four (0); zigzag, seconds (1)."""
+    whole: int = 0
+    if form != 0:
+        whole = varint(m, m.pos, SLOW)
+        whole &= 0xFFFFFFFF
+        whole = zigzag(m, whole)
+    else:
+        m.require(1)
+        whole = ((load_u8(m.src + m.pos) ^ 0x80) - 0x80) * 900
+        m.pos += 1
+    # What is not in whole minutes is rare.
+    if whole % 60 != 0 or whole < -64800 or whole > 64800:
+        m.stop(SLOW)
+    if m.json >= 0:
+        target = room(m, 16)
+        if whole == 0:
+            store_8(target, 0x5A)
+            target += 1
+        else:
+            store_8(target, 0x2D if whole < 0 else 0x2B)
+            whole = -whole if whole < 0 else whole
+            target = put_digits(target + 1, whole // 3600, 2)
+            store_8(target, 0x3A)
+            target = put_digits(target + 1, whole // 60 % 60, 2)
+        written(m, target)
+
+
+def json_zone(m: Machine, bare: int) -> None:
+    """The name of a zone in brackets; ``bare``: without, where it is an offset."""
+    m.require(2)
+    n = 1
+    lead = load_u8(m.src + m.pos)
+    if lead == 0x82:
+        m.pos += 1
+        lead = load_u8(m.src + m.pos)
+        if lead >= 0x80:
+            m.stop(SLOW)
+    else:
+        if lead >= 0x80:
+            m.stop(SLOW)
+        while load_u8(m.src + m.pos + n - 1) < 0x80:
+            if n > 100:
+                m.stop(SLOW)
+            n += 1
+            m.require(n)
+    if bare != 0 and (lead == 0x2B or lead == 0x2D or (lead == 0x5A and n == 1)):
+        bare = 2
+    if m.json >= 0:
+        target = room(m, n + 12)
+        if bare != 2:
+            store_8(target, 0x5B)
+            target += 1
+        copy(m.src + m.pos, target, n)
+        target += n
+        store_8(target - 1, load_u8(m.src + m.pos + n - 1) & 0x7F)
+        if bare != 2:
+            store_8(target, 0x5D)
+            target += 1
+        written(m, target)
+    m.pos += n
 
 
 def json_big(m: Machine, scaled: int) -> None:

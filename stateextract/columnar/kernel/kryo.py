@@ -524,15 +524,27 @@ def moment(m: Machine, c: int, nanoseconds: int, form: int) -> None:
         store_32(col(m.cols, nanoseconds, C_DATA) + 4 * m.i, nanos)
 
 
-def clock(m: Machine, c: int, minutes: int, seconds: int, nanoseconds: int) -> None:
-    """Hour, minute, second, a byte each, and nanoseconds; a byte below 0 is the complement of the last that is not 0."""
+@inlined
+def time_of_day(m: Machine, form: int) -> int:
+    """Nanoseconds since midnight. Kryo 5 (0): hour, minute, second, a byte each, and nanoseconds; a byte below 0 is the
+    complement of the last that is not 0. Kryo 2 (1): hour, minute, nanoseconds, second."""
     m.require(1)
     hour = load_u8(m.src + m.pos)
     m.pos += 1
     minute = 0
     second = 0
-    nanos = 0
-    if hour >= 0x80:
+    nanos: int = 0
+    if form != 0:
+        m.require(1)
+        minute = load_u8(m.src + m.pos)
+        m.pos += 1
+        nanos = varint(m, m.pos, SLOW)
+        nanos &= 0xFFFFFFFF
+        nanos = zigzag(m, nanos)
+        m.require(1)
+        second = load_u8(m.src + m.pos)
+        m.pos += 1
+    elif hour >= 0x80:
         hour ^= 0xFF
     else:
         m.require(1)
@@ -549,13 +561,69 @@ def clock(m: Machine, c: int, minutes: int, seconds: int, nanoseconds: int) -> N
             else:
                 nanos = varint(m, m.pos, SLOW)
                 nanos &= 0xFFFFFFFF
-    if hour > 23 or minute > 59 or second > 59 or nanos > 999999999:
+    if hour > 23 or minute > 59 or second > 59 or nanos < 0 or nanos > 999999999:
         m.stop(SLOW)
+    nanos += ((hour * 60 + minute) * 60 + second) * 1000000000
+    return nanos
+
+
+@inlined
+def put_clock(m: Machine, nanos: int, c: int, minutes: int, seconds: int, nanoseconds: int) -> None:
+    """A time of day into its columns."""
+    store_8(col(m.cols, c, C_DATA) + m.i, nanos // 3600000000000)
+    store_8(col(m.cols, minutes, C_DATA) + m.i, nanos // 60000000000 % 60)
+    store_8(col(m.cols, seconds, C_DATA) + m.i, nanos // 1000000000 % 60)
+    store_32(col(m.cols, nanoseconds, C_DATA) + 4 * m.i, nanos % 1000000000)
+
+
+def clock(m: Machine, c: int, minutes: int, seconds: int, nanoseconds: int) -> None:
+    """Kryo 5's time of day."""
+    whole = time_of_day(m, 0)
     if c >= 0:
-        store_8(col(m.cols, c, C_DATA) + m.i, hour)
-        store_8(col(m.cols, minutes, C_DATA) + m.i, minute)
-        store_8(col(m.cols, seconds, C_DATA) + m.i, second)
-        store_32(col(m.cols, nanoseconds, C_DATA) + 4 * m.i, nanos)
+        put_clock(m, whole, c, minutes, seconds, nanoseconds)
+
+
+def joda(
+    m: Machine, form: int, years: int, months: int, days: int, hours: int, minutes: int, seconds: int, nanoseconds: int
+) -> None:
+    """A date (0), a time of day (1) or both (2) of Joda's, of the ISO calendar, whose name is empty or null.
+
+    A date is one number: 416 for a year, 32 for a month, 1 for a day. A time is milliseconds, behind them where both are.
+    """
+    whole: int = 33
+    of_day = 0
+    if form == 2:
+        whole = varlong(m)
+        of_day = whole % 86400000
+        whole //= 86400000
+    else:
+        of_day = varint(m, m.pos, SLOW)
+        of_day &= 0xFFFFFFFF
+        of_day = (of_day ^ 0x80000000) - 0x80000000
+        if form == 0:
+            whole = of_day
+            of_day = 0
+    m.require(1)
+    calendar = load_u8(m.src + m.pos)
+    if whole % 32 == 0 or whole % 416 < 32 or of_day < 0 or of_day >= 86400000 or calendar < 0x80 or calendar > 0x81:
+        m.stop(SLOW)
+    m.pos += 1
+    if years >= 0:
+        store_32(col(m.cols, years, C_DATA) + 4 * m.i, whole // 416)
+        store_8(col(m.cols, months, C_DATA) + m.i, whole % 416 // 32)
+        store_8(col(m.cols, days, C_DATA) + m.i, whole % 32)
+    if hours >= 0:
+        of_day *= 1000000
+        put_clock(m, of_day, hours, minutes, seconds, nanoseconds)
+
+
+def empty(m: Machine, t: int) -> None:
+    """On at ``t`` behind an empty string or null."""
+    m.require(1)
+    lead = load_u8(m.src + m.pos)
+    if lead == 0x80 or lead == 0x81:
+        m.pos += 1
+        m.pc = t
 
 
 def big(m: Machine, c: int, scaled: int) -> None:

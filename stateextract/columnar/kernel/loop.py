@@ -126,6 +126,8 @@ KRYO_OPERATIONS: Operations = (
     ((Op.UUID,), kryo.uuid),
     ((Op.MOMENT,), kryo.moment),
     ((Op.CLOCK,), kryo.clock),
+    ((Op.JODA,), kryo.joda),
+    ((Op.EMPTY,), kryo.empty),
     ((Op.BIG,), kryo.big),
     ((Op.BLOB,), kryo.blob),
     ((Op.ELEMENTS,), kryo.elements),
@@ -146,6 +148,9 @@ KRYO_OPERATIONS: Operations = (
     ((Op.JSON_ONE_OF,), json.json_one_of),
     ((Op.JSON_UUID,), json.json_uuid),
     ((Op.JSON_TIME,), json.json_time),
+    ((Op.JSON_CLOCK,), json.json_clock),
+    ((Op.JSON_OFFSET,), json.json_offset),
+    ((Op.JSON_ZONE,), json.json_zone),
     ((Op.JSON_BIG,), json.json_big),
     ((Op.JSON_NEXT,), json.json_next),
 )

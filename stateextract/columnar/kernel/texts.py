@@ -142,6 +142,27 @@ def _put_date(target: int, year: int, month: int, day: int) -> int:
 put_date = compile_kernel(_put_date)
 
 
+def _put_time(target: int, second: int, nanos: int) -> int:
+    """A time of day, from seconds since midnight; the fraction has three, six or nine digits, or is left out."""
+    target = put_digits(target, second // 3600, 2)
+    store_8(target, 0x3A)
+    target = put_digits(target + 1, second // 60 % 60, 2)
+    store_8(target, 0x3A)
+    target = put_digits(target + 1, second % 60, 2)
+    if nanos > 0:
+        store_8(target, 0x2E)
+        if nanos % 1000000 == 0:
+            target = put_digits(target + 1, nanos // 1000000, 3)
+        elif nanos % 1000 == 0:
+            target = put_digits(target + 1, nanos // 1000, 6)
+        else:
+            target = put_digits(target + 1, nanos, 9)
+    return target
+
+
+put_time = compile_kernel(_put_time)
+
+
 def _put_instant(target: int, seconds: int, nanos: int) -> int:
     """A moment of the years 0 to 9999, from seconds since 1970."""
     if seconds < -62167219200 or seconds > 253402300799 or nanos < 0 or nanos > 999999999:
@@ -160,19 +181,7 @@ def _put_instant(target: int, seconds: int, nanos: int) -> int:
         year += 1
     target = put_date(target, year, month, day)
     store_8(target, 0x54)
-    target = put_digits(target + 1, of_day // 3600, 2)
-    store_8(target, 0x3A)
-    target = put_digits(target + 1, of_day // 60 % 60, 2)
-    store_8(target, 0x3A)
-    target = put_digits(target + 1, of_day % 60, 2)
-    if nanos > 0:
-        store_8(target, 0x2E)
-        if nanos % 1000000 == 0:
-            target = put_digits(target + 1, nanos // 1000000, 3)
-        elif nanos % 1000 == 0:
-            target = put_digits(target + 1, nanos // 1000, 6)
-        else:
-            target = put_digits(target + 1, nanos, 9)
+    target = put_time(target + 1, of_day, nanos)
     store_8(target, 0x5A)
     return target + 1
 

@@ -84,6 +84,27 @@ class Clock(KryoPlan):
 
 
 @dataclass(frozen=True)
+class Joda(KryoPlan):
+    """A date, a time of day or both of the ISO calendar, as kryo-serializers writes Joda's."""
+
+    form: Literal["date", "time", "both"]
+
+
+@dataclass(frozen=True)
+class StringOr(KryoPlan):
+    """Kryo's string; where that is empty or null: a text, or null."""
+
+    otherwise: str | None
+
+
+@dataclass(frozen=True)
+class Texts(KryoPlan):
+    """A text that is put together of others."""
+
+    parts: tuple[KryoPlan, ...]
+
+
+@dataclass(frozen=True)
 class BigNumber(KryoPlan):
     """A length plus one (0 is null) and the two's complement; :param scaled: then a scale."""
 
@@ -190,6 +211,13 @@ class Required(ObjectOrNull):
 
 
 @dataclass(frozen=True)
+class View(KryoPlan):
+    """Parts that are passed over, then another object of a class of the place that this one is in."""
+
+    before: tuple[KryoPlan, ...]
+
+
+@dataclass(frozen=True)
 class ByClass(KryoPlan):
     """A class reference alone, and what follows it for each class; their ``wire`` is -1."""
 
@@ -234,7 +262,9 @@ class JsonScalar(KryoPlan):
     """
 
     name: str
-    kind: Literal["number", "real", "boolean", "string", "char", "enum", "uuid", "time", "big", "constant"]
+    kind: Literal[
+        "number", "real", "boolean", "string", "char", "enum", "uuid", "time", "big", "constant", "clock", "offset", "zone"
+    ]  # fmt: skip
     form: int = 0
     names: tuple[str, ...] = ()
     wrapped: bool = False
@@ -307,7 +337,7 @@ class PairEntries(KryoPlan):
 
 __all__ = [
     "Absent", "AnyOf", "Between", "BigNumber", "Blob", "ByClass", "Character", "Choice", "Clock", "Constants", "Elements",
-    "Fields", "FixedNumber", "FlaggedElements", "Form", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known", "KryoPlan",
-    "MapEntries", "Moment", "Numbers", "ObjectOrNull", "Optional", "PairEntries", "Required", "String", "Uuid", "Varying",
-    "Wrapped",
+    "Fields", "FixedNumber", "FlaggedElements", "Form", "Joda", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known",
+    "KryoPlan", "MapEntries", "Moment", "Numbers", "ObjectOrNull", "Optional", "PairEntries", "Required", "String", "StringOr",
+    "Texts", "Uuid", "Varying", "View", "Wrapped",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from stateextract.columnar.layout.kryo import (
@@ -30,6 +31,8 @@ from stateextract.columnar.layout.kryo import (
     Optional,
     PairEntries,
     Required,
+    StringOr,
+    Texts,
     Wrapped,
 )
 from stateextract.columnar.program.kryo_places import (
@@ -150,7 +153,7 @@ def _scalar(c: Compiler, scalar: JsonScalar, nested: bool) -> None:
 
 _OPERATIONS: Final = {
     "number": Op.JSON_NUMBER, "real": Op.JSON_REAL, "char": Op.JSON_CHAR, "uuid": Op.JSON_UUID, "time": Op.JSON_TIME,
-    "big": Op.JSON_BIG,
+    "big": Op.JSON_BIG, "clock": Op.JSON_CLOCK, "offset": Op.JSON_OFFSET, "zone": Op.JSON_ZONE,
 }  # fmt: skip
 
 
@@ -185,6 +188,12 @@ def _content(c: Compiler, body: KryoPlan, name: str | None) -> None:
             _scalar(c, body, nested=name is not None)
         case Optional():
             _optional(c, body)
+        case StringOr():
+            _string_or(c, body)
+        case Texts():
+            _piece(c, '"')
+            emit_texts(c, body)
+            _piece(c, '"')
         case Fields():
             _fields(c, body, name)
         case Absent():
@@ -215,6 +224,40 @@ def _wrapped(c: Compiler, body: Wrapped, name: str | None) -> None:
     _place(c, body.content)
     if name is not None:
         _piece(c, "}")
+
+
+def emit_texts(c: Compiler, body: Texts) -> None:
+    """The parts of a text, without quotes."""
+    for part in body.parts:
+        refuse = partial(c.op, Op.SLOW)
+        match part:
+            case Required(Known() as place):
+                emit_known(c, place, partial(_text_of, c, place.choice.body), refuse, ("text",))
+            case Required(AnyOf() as place):
+                emit_choices(c, place.choices, refuse, partial(_text_of, c), ("text",))
+            case _:
+                _text_of(c, part)
+
+
+def _text_of(c: Compiler, body: KryoPlan | None) -> None:
+    if isinstance(body, Texts):
+        emit_texts(c, body)
+    else:
+        assert isinstance(body, JsonScalar)
+        _scalar(c, body, nested=False)
+
+
+def _string_or(c: Compiler, body: StringOr) -> None:
+    empty, end = Label(), Label()
+    c.op(Op.EMPTY, empty)
+    c.op(Op.JSON_STRING, 0, -1, -1)
+
+    def emit_empty() -> None:
+        _piece(c, "null" if body.otherwise is None else _quoted(body.otherwise))
+        c.op(Op.JUMP, end)
+
+    c.aside(empty, emit_empty)
+    c.here(end)
 
 
 def _optional(c: Compiler, body: Optional) -> None:

@@ -21,7 +21,9 @@ from stateextract.columnar.layout.kryo import (
     PairEntries,
     Required,
     String,
+    StringOr,
     Varying,
+    View,
 )
 from stateextract.columnar.program.operations import CLASS_MIX, Label, Op
 
@@ -110,11 +112,27 @@ def emit_choices(
     for body in {id(choice.body): choice.body for choice in choices}.values():
         new, earlier = labels[id(body)]
         c.here(new)
+        if isinstance(body, View):
+            _emit_view(c, body, [choice for choice in choices if not isinstance(choice.body, View)], labels, earlier)
+            continue
         emit(body)
         leave()
         emit_earlier(c, earlier, leave, lambda body=body: emit(body), (*key, id(body)))  # type: ignore[misc]
     c.aside(none, emit_null)
     c.here(end)
+
+
+def _emit_view(
+    c: Compiler, view: View, choices: Sequence[Choice], labels: dict[int, tuple[Label, Label]], earlier: Label
+) -> None:
+    """On at the code of another class of the place; views themselves that are referred to are rare."""
+    for part in view.before:
+        emit_passed(c, part)
+    none = Label()
+    emit_class(c, none, choices, lambda choice: labels[id(choice.body)])
+    c.here(none)
+    c.here(earlier)
+    c.op(Op.SLOW)
 
 
 def emit_earlier(
@@ -194,6 +212,11 @@ def emit_passed(c: Compiler, plan: KryoPlan | None, null: Callable[[], None] = l
             c.op(Op.SKIP, plan.width)
         case String():
             c.op(Op.KRYO_TEXT, -1, 0)
+        case StringOr():
+            empty = Label()
+            c.op(Op.EMPTY, empty)
+            c.op(Op.SLOW)
+            c.here(empty)
         case Fields():
             for _, part in plan.parts:
                 emit_passed(c, part)

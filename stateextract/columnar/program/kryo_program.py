@@ -26,6 +26,7 @@ from stateextract.columnar.layout.kryo import (
     Fields,
     FixedNumber,
     FlaggedElements,
+    Joda,
     JsonAny,
     JsonRef,
     JsonScalar,
@@ -39,8 +40,11 @@ from stateextract.columnar.layout.kryo import (
     PairEntries,
     Required,
     String,
+    StringOr,
+    Texts,
     Uuid,
     Varying,
+    View,
     Wrapped,
 )
 from stateextract.columnar.program import kryo_json
@@ -58,6 +62,8 @@ from stateextract.columnar.program.operations import ColumnNode, Label, Op
 if TYPE_CHECKING:
     from stateextract.columnar.program import Compiler
 
+_DATE: Final = ("year", "month", "day")
+_TIME: Final = ("hour", "minute", "second", "nanos")
 _MOMENTS: Final = {"alone": 0, "nanos": 1, "seconds": 2}
 
 
@@ -103,7 +109,15 @@ def _emit(c: Compiler, plan: KryoPlan, node: ColumnNode | None) -> None:
         case Moment():
             c.op(Op.MOMENT, *_children(node, "ms", "nanos"), _MOMENTS[plan.form])
         case Clock():
-            c.op(Op.CLOCK, *_children(node, "hour", "minute", "second", "nanos"))
+            c.op(Op.CLOCK, *_some(node, *_TIME))
+        case Joda():
+            c.op(Op.JODA, ("date", "time", "both").index(plan.form), *_some(node, *_DATE, *_TIME))
+        case StringOr():
+            _emit_string_or(c, plan, node)
+        case Texts():
+            c.op(Op.JSON, column)
+            kryo_json.emit_texts(c, plan)
+            c.op(Op.END_JSON)
         case BigNumber():
             c.op(Op.BIG, column, int(plan.scaled))
         case Blob():
@@ -146,6 +160,11 @@ def _children(node: ColumnNode | None, *names: str) -> list[int]:
     return [-1 if node is None else node.children[name].index for name in names]
 
 
+def _some(node: ColumnNode | None, *names: str) -> list[int]:
+    """As ``_children``, of which some may not be there."""
+    return [-1 if node is None or name not in node.children else node.children[name].index for name in names]
+
+
 def _null(c: Compiler, node: ColumnNode | None) -> None:
     if node is not None:
         c.fill(node.same_level())
@@ -166,6 +185,23 @@ def _emit_fixed(c: Compiler, plan: FixedNumber, node: ColumnNode | None) -> None
         c.op(Op.FIXED, node.index, plan.width, 1, 0)
     else:
         c.op({1: Op.FIXED1, 2: Op.FIXED2, 4: Op.FIXED4, 8: Op.FIXED8}[plan.width], node.index)
+
+
+def _emit_string_or(c: Compiler, plan: StringOr, node: ColumnNode | None) -> None:
+    empty, end = Label(), Label()
+    c.op(Op.EMPTY, empty)
+    _emit(c, String(), node)
+
+    def emit_empty() -> None:
+        if plan.otherwise is None:
+            _null(c, node)
+        elif node is not None:
+            c.op(Op.CONSTANT, node.index)
+            _text(c, plan.otherwise)
+        c.op(Op.JUMP, end)
+
+    c.aside(empty, emit_empty)
+    c.here(end)
 
 
 def _emit_optional(c: Compiler, plan: Optional, node: ColumnNode | None) -> None:
@@ -231,7 +267,7 @@ def _emit_place(c: Compiler, place: ObjectOrNull, node: ColumnNode | None, refus
 
 def _emit_body(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) -> None:
     match body:
-        case None:
+        case None | View():
             c.op(Op.SLOW)
         case JsonRef() | JsonScalar():
             kryo_json.emit_outermost(c, body, node)

@@ -134,6 +134,8 @@ class Op(IntEnum):
     UUID = 89  #        c, form        two longs, little-endian (0), zigzag (1) or big-endian (2)
     MOMENT = 90  #      c, c, form     milliseconds; and nanoseconds (1); where the milliseconds are whole seconds (2)
     CLOCK = 91  #       c, c, c, c     hour, minute, second, nanoseconds
+    JODA = 96  #        form, c × 7    a date (0), time of day (1), both (2) of the ISO calendar
+    EMPTY = 97  #       t              go to t behind an empty string or null
     BIG = 92  #         c, scaled
     BLOB = 93  #        c, bias        a length plus the bias; of 1: 0 is null
     ELEMENTS = 94  #    form, width, t null, t flagged, c, level, t    a count: as it is (0), plus one (1), with a flag (2), or
@@ -155,7 +157,11 @@ class Op(IntEnum):
     #                                  that it is in, or -1
     JSON_ONE_OF = 111  #    n, bias, (constant, length) × n
     JSON_UUID = 112  #  form
-    JSON_TIME = 113  #  form           milliseconds; Kryo 5's Instant (1), Kryo 2's (2), LocalDate (3, 4)
+    JSON_TIME = 113  #  form           milliseconds; Kryo 5's Instant (1), Kryo 2's (2), LocalDate (3, 4);
+    #                                  sql.Timestamp (6, 5)
+    JSON_CLOCK = 117  # form           a time of day of Kryo 5 (0), of Kryo 2 (1)
+    JSON_OFFSET = 118  #    form       a zone's offset, as it is in Kryo 5 (0), in Kryo 2 (1)
+    JSON_ZONE = 119  #  bare           the name of a zone in brackets, or bare where it is an offset
     JSON_BIG = 114  #   scaled
     JSON_NEXT = 115  #                 as NEXT, with a comma
 
