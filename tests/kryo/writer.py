@@ -431,7 +431,7 @@ class Graphs:
                 made.content[key] = self.value(field, depth - 1)
             return made
         if name == "java.util.Optional":
-            return self.thing(name, self.value(generics, depth - 1, depth <= 0) if depth > 0 else None)
+            return Thing(name, self.value(generics, depth - 1) if depth > 0 else None)
         if name == "java.util.EnumMap":
             constants = [i for i in range(3) if r.random() < 0.5]
             return Thing(name, [(i, self.value(generics.split(", ")[1], depth - 1)) for i in constants])
@@ -466,7 +466,7 @@ class Graphs:
             **dict.fromkeys(
                 ("java.time.ZonedDateTime", "java.time.LocalDateTime"),
                 lambda: (
-                    (r.randrange(1, 9999), r.randrange(1, 13), r.randrange(1, 29)), r.randrange(24), r.randrange(60),
+                    (r.randrange(1700, 2200), r.randrange(1, 13), r.randrange(1, 29)), r.randrange(24), r.randrange(60),
                     r.choice(("Europe/Paris", "UTC")),
                 ),
             ),
