@@ -117,13 +117,18 @@ def _timestamp(millis: int, nanos: int, at: int) -> tuple[int, int]:
     return millis, nanos
 
 
+def uuid_text(high: int, low: int) -> str:
+    """Of two longs."""
+    return _uuid_text(f"{high & _LONG:016x}{low & _LONG:016x}")
+
+
 def _uuid_text(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def _uuid2(s: Input) -> str:
-    high = wire.zigzag_long(s) & _LONG
-    return _uuid_text(f"{high:016x}{wire.zigzag_long(s) & _LONG:016x}")
+    high = wire.zigzag_long(s)
+    return uuid_text(high, wire.zigzag_long(s))
 
 
 def _uuid5(s: Input) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from serializers.kryo import wire
-from serializers.kryo.bodies import pattern5, simple, uuid5
+from serializers.kryo.bodies import pattern5, simple, uuid_text
 from serializers.kryo.containers import Factory, arrays_as_list2, empty, singleton
 from serializers.kryo.forms import Items
 from serializers.kryo.reader import Body, Generics, Kryo
@@ -111,6 +111,16 @@ def _bit_set(class_name: str) -> Body:
     def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         bits = wire.take(s, wire.count(s, "bits"), "a bit set")
         return Obj(class_name, "list", [i for i, bit in enumerate(bits) if bit])
+
+    return body
+
+
+def _uuid(class_name: str) -> Body:
+    """Two longs of fixed width."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        high = k.fixed.i64(s)
+        return Obj(class_name, "text", uuid_text(high, k.fixed.i64(s)))
 
     return body
 
@@ -271,7 +281,7 @@ _FACTORIES: Final[dict[str, Factory]] = {
     "BitSetSerializer": _bit_set,
     "RegexSerializer": pattern5,
     "URISerializer": simple(wire.string, "text"),
-    "UUIDSerializer": uuid5,
+    "UUIDSerializer": _uuid,
     "DateSerializer": simple(wire.vlong_signed, "date"),
     "GregorianCalendarSerializer": _calendar,
     "CollectionsEmptyListSerializer": empty("list"),

@@ -92,7 +92,7 @@ def test_vectors(layout: Layout, vectors: list[Vector]) -> None:
 # ---- random graphs of objects
 
 
-GRAPHS = [(declared, flavour) for declared in ("w.Holder", "w.Base", "w.Final", "java.lang.Object") for flavour in (2, 5)]
+GRAPHS = [(declared, flavour) for declared in ("w.Holder", "w.More", "w.Base", "w.Final", "java.lang.Object") for flavour in (2, 5)]
 
 
 def graphs(declared: str, flavour: int, shared: float, seed: int, count: int = 15) -> tuple[Layout, list[bytes]]:

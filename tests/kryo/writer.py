@@ -26,9 +26,13 @@ SPEC: dict[str, dict[str, str]] = {
         "lists": "java.util.List<java.util.List<w.Final>>",
         "map": "java.util.Map<java.lang.String, w.Base>", "names": "java.util.Set<java.lang.String>",
         "numbers": "java.util.Map<java.lang.Integer, java.lang.Long>", "uid": "java.util.UUID", "when": "java.util.Date",
-        "price": "java.math.BigDecimal", "maybe": "java.util.Optional<w.Base>", "colors": "java.util.EnumSet<w.Color>",
-        "counts": "java.util.EnumMap<w.Color, w.Base>", "joda": "org.joda.time.DateTime", "day": "org.joda.time.LocalDate",
-        "meeting": "java.time.ZonedDateTime", "moment": "java.time.LocalDateTime",
+        "price": "java.math.BigDecimal",
+    },
+    "w.More": {
+        "colors": "java.util.EnumSet<w.Color>", "counts": "java.util.EnumMap<w.Color, w.Base>",
+        "day": "org.joda.time.LocalDate", "joda": "org.joda.time.DateTime", "lists": "java.util.List<java.util.List<w.Base>>",
+        "map": "java.util.Map<java.lang.Integer, java.util.List<java.lang.String>>",
+        "maybe": "java.util.Optional<w.Base>", "meeting": "java.time.ZonedDateTime", "moment": "java.time.LocalDateTime",
     },
     "w.Final": {"x": "int", "y": "java.lang.String"},
 }  # fmt: skip
