@@ -92,7 +92,8 @@ def test_vectors(layout: Layout, vectors: list[Vector]) -> None:
 # ---- random graphs of objects
 
 
-GRAPHS = [(declared, flavour) for declared in ("w.Holder", "w.More", "w.Base", "w.Final", "java.lang.Object") for flavour in (2, 5)]
+DECLARED = ("w.Holder", "w.More", "w.Base", "w.Final", "java.lang.Object")
+GRAPHS = [(declared, flavour) for declared in DECLARED for flavour in FLAVOURS]
 
 
 def graphs(declared: str, flavour: int, shared: float, seed: int, count: int = 15) -> tuple[Layout, list[bytes]]:

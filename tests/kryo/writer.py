@@ -31,7 +31,7 @@ SPEC: dict[str, dict[str, str]] = {
     "w.More": {
         "colors": "java.util.EnumSet<w.Color>", "counts": "java.util.EnumMap<w.Color, w.Base>",
         "day": "org.joda.time.LocalDate", "joda": "org.joda.time.DateTime", "lists": "java.util.List<java.util.List<w.Base>>",
-        "map": "java.util.Map<java.lang.Integer, java.util.List<java.lang.String>>",
+        "map": "java.util.Map<java.lang.Object, w.Base>",
         "maybe": "java.util.Optional<w.Base>", "meeting": "java.time.ZonedDateTime", "moment": "java.time.LocalDateTime",
     },
     "w.Final": {"x": "int", "y": "java.lang.String"},
