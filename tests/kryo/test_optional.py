@@ -41,4 +41,4 @@ def test_optional(version: Any, type_: str, column: str, value: Any, shaped: Any
     kryo = kryo_of(version, registrations(snapshot_of(OPTIONAL), version), ClassModels())
     planned = Planner(kryo).plan(parse_type(f"java.util.{type_}"))
     assert str(planned.layout.arrow_type) == column
-    assert planned.shape(value, planned.layout, Shaping(ChangeCounts())) == shaped
+    assert planned.shape(planned.layout)(value, Shaping(ChangeCounts())) == shaped
