@@ -16,7 +16,7 @@ from serializers.classfile import MAX_BYTES, ClassFile, binary_name
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
-_STATIC: Final = 0x8
+_PRIVATE, _STATIC, _FINAL = 0x2, 0x8, 0x10
 _INTEGER, _LONG, _CLASS, _STRING, _NAME_AND_TYPE, _METHOD_TYPE, _DYNAMIC = 3, 5, 7, 8, 12, 16, 18
 _MEMBERS: Final = (9, 10, 11)
 _LAMBDA_TYPES: Final = 3
@@ -80,6 +80,7 @@ class ClassCode(ClassFile):
             raise FormatError(f"a class file of {len(data)} bytes", expected=f"at most {MAX_BYTES}")
         super().__init__(Reader(data))
         self.methods: list[Method] = []
+        self.closed_fields: set[str] = set()  # that no class but this one, and those nested with it, can set
         self._bootstraps: list[tuple[int, ...]] = []
         self._members: dict[int, Member] = {}
         self._read()
@@ -92,8 +93,11 @@ class ClassCode(ClassFile):
         r.u16("the superclass")
         r.bytes(2 * r.u16("the number of interfaces"), "the interfaces")
         for _ in range(r.u16("the number of fields")):
-            r.bytes(6, "a field")
+            access, field = r.u16("access flags"), r.u16("a field's name")
+            r.bytes(2, "a field's type")
             self.attributes()
+            if access & (_PRIVATE | _FINAL):
+                self.closed_fields.add(self.utf8(field))
         for _ in range(r.u16("the number of methods")):
             access, name, descriptor = r.u16("access flags"), r.u16("a method's name"), r.u16("a method's type")
             code = self.attributes().get("Code")

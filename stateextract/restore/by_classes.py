@@ -29,6 +29,9 @@ _KEYED_FUNCTIONS: Final = tuple(
     f"org.apache.flink.streaming.api.functions.{name}"
     for name in ("KeyedProcessFunction", "co.KeyedCoProcessFunction", "co.KeyedBroadcastProcessFunction")
 )
+_KEYS_OF_FLINK: Final = (BASE + "ByteSerializer", "org.apache.flink.table.")
+"""Of ``windowAll`` and patterns without ``keyBy`` (``NullByteKeySelector``), and of SQL."""
+_OTHER_TYPES: Final = "the new job sets how Flink finds the types of classes"
 _OPERATOR_KINDS: Final = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 
@@ -106,6 +109,10 @@ class ByClasses:
         known = [snapshot for snapshot in found if snapshot is not None]
         if len(known) < len(found):
             return Candidates(as_before, "a key of the new job does not follow from its classes")
+        if self._declarations.other_types:
+            return Candidates(as_before, _OTHER_TYPES)
+        if old.class_name.startswith(_KEYS_OF_FLINK) and old.class_name not in {key.class_name for key in known}:
+            return Candidates(as_before, "Flink itself can have made the operator's keys, of all elements or of a query")
         of_functions = [key for key in map(self._key_of_function, self._makers(states)) if key is not None]
         if len(of_functions) == 1 and of_functions[0] in known:
             known = of_functions
@@ -208,7 +215,7 @@ class ByClasses:
                 (as_before,), f"the type that {made_in} gives to this state does not follow from its code"
             )
         if other_types:
-            return Candidates((as_before,), "the new job sets how Flink finds the types of classes")
+            return Candidates((as_before,), _OTHER_TYPES)
         void = NAMESPACE not in old.serializers or old.serializers[NAMESPACE].class_name.startswith(_VOID)
         if not void or "window" in uses:
             return Candidates((as_before,), "the windows of the new job do not follow from its classes")

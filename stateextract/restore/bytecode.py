@@ -121,6 +121,7 @@ _LENGTHS: Final = {
 """Bytes of instructions that have more than one."""
 _JUMPS: Final = (*range(153, 169), 198, 199)
 _FAR_JUMPS: Final = (200, 201)
+_SUBROUTINES: Final = (168, 201)
 _PUTS: Final = (179, 181)
 _TABLE, _LOOKUP, _WIDE = 170, 171, 196
 _LAST: Final = 201
@@ -177,6 +178,8 @@ class Interpreter:
                 targets.add(pc + self._i16(pc + 1))
             elif opcode in _FAR_JUMPS:
                 targets.add(pc + self._i32(pc + 1))
+            if opcode in _SUBROUTINES:
+                targets.add(pc + self._length(pc))  # a subroutine may have changed what the method holds
             pc += self._switch(pc, targets) if opcode in (_TABLE, _LOOKUP) else self._length(pc)
         if pc != len(self._code):
             raise FormatError("the code of a method ends inside an instruction")

@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import filterfalse
 from pathlib import Path
 from typing import Final
 
@@ -85,18 +86,25 @@ class JobClasses:
         return None if shape is None else shape.model
 
     def with_marks(self, first: bytes, marks: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
-        """The job's own classes whose files have the first of these bytes and one of the others; those that cannot be read
-        have no bytes."""
-        for name, (_, read) in self._sources.items():
-            if is_library(name):
-                continue
-            try:
-                data = read()
-            except (OSError, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError):
-                yield name, b""
-                continue
-            if first in data and any(mark in data for mark in marks):
+        """The job's own classes whose files have the first of these bytes and one of the others, and then those that are
+        nested with one of them; those that cannot be read have no bytes."""
+        outermost, others = set[str](), []
+        for name in filterfalse(is_library, self._sources):
+            data = self._bytes(name)
+            if not data or (first in data and any(mark in data for mark in marks)):
+                outermost.add(name.partition("$")[0])
                 yield name, data
+            else:
+                others.append(name)
+        for name in others:
+            if name.partition("$")[0] in outermost:
+                yield name, self._bytes(name)
+
+    def _bytes(self, name: str) -> bytes:
+        try:
+            return self._sources[name][1]()
+        except (OSError, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError):
+            return b""
 
     def _read(self, name: str) -> ClassShape | None:
         if name not in self._sources:

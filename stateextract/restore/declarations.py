@@ -33,7 +33,14 @@ _OPERATOR_STORE: Final = _STATE + "OperatorStateStore"
 _ONLY_KEYED: Final = frozenset({"VALUE", "REDUCING", "AGGREGATING"})
 _KEY_SELECTOR: Final = "Lorg/apache/flink/api/java/functions/KeySelector;"
 _TYPE: Final = "Lorg/apache/flink/api/common/typeinfo/TypeInformation;"
-_OTHER_TYPES: Final = frozenset({"enableForceKryo", "enableForceAvro", "registerFactory"})
+_OTHER_TYPES: Final = frozenset({
+    "enableForceKryo", "enableForceAvro", "setForceKryo", "setForceAvro", "setForceKryoAvro", "registerFactory",
+})  # fmt: skip
+_OTHER_TYPE_OPTIONS: Final = (
+    (b"pipeline.force-",), (b"pipeline.serialization-config",), (b"PipelineOptions", b"FORCE_KRYO"),
+    (b"PipelineOptions", b"FORCE_AVRO"), (b"PipelineOptions", b"SERIALIZATION_CONFIG"),
+)  # fmt: skip
+"""Texts of a class that sets how Flink finds types by an option."""
 _MAX_PARALLELISM: Final = ((b"pipeline.max-parallelism",), (b"PipelineOptions", b"MAX_PARALLELISM"))
 """Texts of a class that sets it by its option."""
 
@@ -46,6 +53,7 @@ _MARK: Final = b"org/apache/flink/"
 _MARKS: Final = (
     b"org/apache/flink/api/common/state/", b"org/apache/flink/api/java/functions/KeySelector", b"\x00\x05keyBy",
     b"\x00\x03uid", b"axParallelism", b"max-parallelism", b"MAX_PARALLELISM", *(name.encode() for name in _OTHER_TYPES),
+    *(texts[-1] for texts in _OTHER_TYPE_OPTIONS),
 )  # fmt: skip
 """One of them is in each class that declares something."""
 
@@ -77,7 +85,7 @@ class Declarations:
     :param keys: a selector or type information for each call of ``keyBy``; ``None``: not known.
     :param ids: the operator ids of all uids that are set.
     :param max_parallelisms: that are set; ``None``: one that does not follow from the code.
-    :param fields: what is stored in fields, where it is one value.
+    :param fields: what is stored in fields that only classes set that were read, where it is one value.
     :param other_types: the job sets how Flink finds types, so classes do not show them.
     """
 
@@ -120,6 +128,7 @@ class _Collector:
         self._sites: dict[int, _Site] = {}
         self._unknown: dict[str, None] = {}
         self._stores: dict[FieldValue, list[Value]] = {}
+        self._closed: set[FieldValue] = set()
         self._ttl_calls: list[Value] = []  # on descriptors that are not made in the same place
         self._configs: list[tuple[_Site, Value]] = []
         self._uses: list[tuple[Value, str]] = []
@@ -136,8 +145,10 @@ class _Collector:
         self._class = name
         if any(all(text in data for text in texts) for texts in _MAX_PARALLELISM):
             self._max.add(None)
+        self._other_types |= any(all(text in data for text in texts) for texts in _OTHER_TYPE_OPTIONS)
         try:
             code = ClassCode(data)
+            self._closed.update(FieldValue(code.name, field) for field in code.closed_fields)
             for method in code.methods:
                 follower = Interpreter(code, method, self, min(MAX_STEPS, self._left))
                 try:
@@ -240,7 +251,8 @@ class _Collector:
 
     def result(self) -> Declarations:
         """What all of it declares."""
-        fields = {target: values[0] for target, values in self._stores.items() if len(values) == 1}
+        stores = self._stores
+        fields = {target: values[0] for target, values in stores.items() if len(values) == 1 and target in self._closed}
         for site, config in self._configs:
             site.ttl.append(self._is_on(_resolved(config, fields)))
         loose_ttl = False

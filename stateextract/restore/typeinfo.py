@@ -31,6 +31,7 @@ _HINT: Final = _INFO + "TypeHint"
 _TUPLE: Final = "org.apache.flink.api.java.tuple.Tuple"
 _MAX_STEPS: Final = 2000
 _MAX_DEPTH: Final = 30
+"""Types inside of one another, of which one may be in itself."""
 
 _WORDS: Final = {
     "STRING": "String", "BOOLEAN": "Boolean", "BYTE": "Byte", "SHORT": "Short", "INT": "Int", "LONG": "Long", "FLOAT": "Float",
@@ -81,8 +82,15 @@ class TypeReader:
             return self._of_class(returned[1:-1].replace("/", ".")) if plain else None
         if isinstance(value, New):
             selector = self._above(value.class_name, _SELECTOR)
-            return None if selector is None or len(selector) != 2 else self._of_java(selector[1])
+            known = selector is not None and len(selector) == 2 and self._is_only_selector(value.class_name)
+            return self._of_java(selector[1]) if known and selector else None
         return self._of(value)
+
+    def _is_only_selector(self, name: str) -> bool:
+        """Whether the class has no interface that may be a ``ResultTypeQueryable``, which says the type of the keys itself."""
+        lineage = self._extractor.classes.lineage(name)
+        interfaces = [parse_type(text).name for shape in lineage or () for text in shape.model.interfaces]
+        return lineage is not None and all(i == _SELECTOR or i.startswith("java.") for i in interfaces)
 
     def _of(self, value: Value) -> SerializerSnapshot | None:
         self._steps += 1

@@ -102,14 +102,45 @@ def test_states_of_windows(declared: Path) -> None:
     }
 
 
-def proofs(declared: Path) -> ByClasses:
-    classes = JobClasses([str(declared / "plain")], Store())
+def test_a_field_that_other_classes_may_set_is_not_known(declared: Path) -> None:
+    """A subclass, another class and a nested class, of which two have nothing of Flink's."""
+    unknown = {name: ("VALUE", False, {"keyed"}, [None]) for name in ("by-subclass", "by-nested", "by-other")}
+    assert states(declared / "hidden") == unknown | {"own": ("VALUE", False, {"keyed"}, ["LongSerializer"])}
+
+
+def test_a_selector_that_says_the_type_of_its_keys_itself(declared: Path) -> None:
+    found, types = job(declared / "hidden")
+    assert [types.of_key(value) for value in found.keys] == [None]
+
+
+def test_a_type_inside_of_itself_is_not_known(declared: Path) -> None:
+    assert states(declared / "settings")["endless"] == ("VALUE", False, {"keyed"}, [None])
+
+
+def test_options_of_the_types_of_all_classes(declared: Path) -> None:
+    assert job(declared / "settings")[0].other_types
+    by_classes, old = proofs(declared / "settings"), simple("Long")
+    problem = "the new job sets how Flink finds the types of classes"
+    assert by_classes.keys(old, ["plain"]) == Candidates((old,), problem)
+    meta = StateMeta("plain", "KEY_VALUE", "VALUE", {}, {VALUE: old, NAMESPACE: SerializerSnapshot(VOID, 3)})
+    assert by_classes.states(meta, "keyed", 1, []) == Candidates((meta,), problem)
+
+
+def test_keys_that_flink_makes(declared: Path) -> None:
+    """``windowAll`` has the key of ``NullByteKeySelector``, whatever other keys the job has."""
+    old = simple("Byte")
+    problem = "Flink itself can have made the operator's keys, of all elements or of a query"
+    assert proofs(declared / "plain").keys(old, ["window-contents"]) == Candidates((old,), problem)
+
+
+def proofs(path: Path) -> ByClasses:
+    classes = JobClasses([str(path)], Store())
     extractor = Extractor(classes, Release(2, 3))
     return ByClasses(read_declarations(classes), extractor, Derivation(extractor, None))
 
 
 def test_the_function_says_which_of_several_keys_is_its_own(declared: Path) -> None:
-    by_classes, old = proofs(declared), simple("String")
+    by_classes, old = proofs(declared / "plain"), simple("String")
     assert by_classes.keys(old, ["count", "_timer_state/event_user-timers"]) == Candidates((old,))
     both = by_classes.keys(old, ["another"])
     assert ([label(key) for key in both.found], both.problem) == ([PAIR, "StringSerializer"], "")
@@ -118,7 +149,7 @@ def test_the_function_says_which_of_several_keys_is_its_own(declared: Path) -> N
 def test_a_state_of_two_operators_that_is_declared_once(declared: Path) -> None:
     value = {VALUE: simple("Long"), NAMESPACE: SerializerSnapshot(VOID, 3)}
     old = StateMeta("count", "KEY_VALUE", "VALUE", {}, value)
-    by_classes = proofs(declared)
+    by_classes = proofs(declared / "plain")
     (new,), problem = (found := by_classes.states(old, "keyed", 1, [])).found, found.problem
     assert (label(new.serializers[VALUE]), problem) == ("TtlSerializer<LongSerializer, LongSerializer>", "")
     twice = by_classes.states(old, "keyed", 2, []).problem
@@ -230,6 +261,19 @@ def test_code_without_end(declared: Path) -> None:
     code = ClassCode(method_of(b"\x00" * 1000))
     with pytest.raises(FormatError, match="too long"):
         Interpreter(code, code.methods[0], _Nothing(), limit=100).run()
+
+
+def test_a_subroutine_may_change_what_the_method_holds() -> None:
+    """``jsr`` of class files before Java 7: what was on the stack before it does not reach the store after it."""
+    seen: list[object] = []
+
+    class Stores(_Nothing):
+        def stored(self, *arguments: object) -> None:
+            seen.append(arguments[1])
+
+    code = ClassCode(method_of(b"\x08\xa8\x00\x07\xb3\x00\x07\xb1\x57\x57\x05\xb1"))
+    Interpreter(code, code.methods[0], Stores()).run()
+    assert seen == [None, None]
 
 
 def test_nothing_is_under_an_empty_stack(declared: Path) -> None:
