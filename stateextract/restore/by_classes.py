@@ -35,8 +35,6 @@ _OTHER_TYPES: Final = "the new job sets how Flink finds the types of classes"
 _OPERATOR_KINDS: Final = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 
-NO_DECLARATIONS: Final = "no class of the class path declares states, so what the new job declares is not known"
-
 T = TypeVar("T")
 
 
@@ -55,7 +53,7 @@ class Candidates(Generic[T]):
 class ByClasses:
     """Answers by the declarations of the new job.
 
-    :param declarations: ``None``: they are those of the old job.
+    :param declarations: ``None``: they are taken to be those of the old job.
     :param derivation: makes new snapshots of old ones, for what is not known of the declarations.
     """
 
@@ -78,8 +76,6 @@ class ByClasses:
         declarations, found = self._declarations, []
         if declarations is None:
             return ()
-        if not declarations.any_state:
-            return (NO_DECLARATIONS,)
         if not owned and state.id not in declarations.ids:
             found.append(f"no class of the new job calls uid(…) with what leads to the operator {state.id}")
         if not max_parallelism and declarations.max_parallelisms - {state.max_parallelism}:
@@ -101,8 +97,6 @@ class ByClasses:
         if self._declarations is None:
             return Candidates(as_before)
         values = self._declarations.keys
-        if not self._declarations.any_state:
-            return Candidates(as_before, NO_DECLARATIONS)
         if not values:
             return Candidates(as_before, "no class of the new job calls keyBy")
         found = [self._types.of_key(value) for value in values]
@@ -144,8 +138,6 @@ class ByClasses:
         if self._declarations is None:
             return Candidates((as_before,))
         declarations = self._declarations
-        if not declarations.any_state:
-            return Candidates((as_before,), NO_DECLARATIONS)
         if old.kind == "TIMER":
             return self._timers(old, keys)
         of_flink = purpose_of(old.name) is not None and old.name not in declarations.states
@@ -279,4 +271,4 @@ def _each_once(snapshots: list[SerializerSnapshot]) -> list[SerializerSnapshot]:
     return found
 
 
-__all__ = ["NO_DECLARATIONS", "ByClasses", "Candidates"]
+__all__ = ["ByClasses", "Candidates"]

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Protocol
 
+from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
 from serializers.ttl import is_ttl
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Status, Verdict
 from stateextract.restore.answers import BACKENDS, Backend, Findings, Phase, Release, Remark, worst
-from stateextract.restore.by_classes import NO_DECLARATIONS, ByClasses
+from stateextract.restore.by_classes import ByClasses
 from stateextract.restore.classes import JobClasses, is_library
 from stateextract.restore.compare import Comparer
-from stateextract.restore.declarations import read_declarations
+from stateextract.restore.declarations import Declarations, read_declarations
 from stateextract.restore.derive import Derivation, upgraded
 from stateextract.restore.extract import Extractor
 from stateextract.restore.kryo import doubt_of_fields, doubt_of_upgrade, is_flink_2, may_mean_other, must_fail
@@ -29,12 +30,14 @@ from stateextract.restore.removed import STATES
 from stateextract.restore.state_rules import KEY_RULE, check_state, strict
 from stateextract.snapshot.headers import StateFile, StateScope, operator_label
 from stateextract.state.bodies.body import BodyKind
+from stateextract.state.flink_states import purpose_of
 from stateextract.state.header import KeyedHeader, StateMeta
 from stateextract.state.kinds import COORDINATOR, kind_word
 
 _MORE: Final = "give a snapshot that the new job took after it started without state (--against)"
 _PROOF: Final = f"{_MORE}, its whole jar (--classpath), or --same-declarations if only classes of its data changed"
 _BOTH_JARS: Final = "give the classes of both jobs, --classpath and --old-classpath"
+_NOT_DECLARED: Final = "the class path has no class that declares states, and its classes do not show this state's type"
 _DEFAULT_MAX: Final = 128
 _UPPER_MAX: Final = 1 << 15
 
@@ -203,8 +206,34 @@ class Check:
         if new.classes is None:
             return None
         extractor = Extractor(new.classes, new.release)
-        declarations = None if new.same_declarations else read_declarations(new.classes)
-        return ByClasses(declarations, extractor, Derivation(extractor, self._old_classes))
+        return ByClasses(self._declarations, extractor, Derivation(extractor, self._old_classes))
+
+    @cached_property
+    def _declarations(self) -> Declarations | None:
+        """What the new job's classes declare; ``None``: they declare no states, so they are those of its data alone."""
+        new = self._new
+        if new.classes is None or new.same_declarations:
+            return None
+        found = read_declarations(new.classes)
+        return found if found.any_state else None
+
+    @property
+    def _only_data(self) -> bool:
+        """Whether the class path has classes, and none that declares a state."""
+        new = self._new
+        return new.classes is not None and not new.same_declarations and self._declarations is None
+
+    def _shows_type(self, job_operator: JobOperator, metas: Sequence[StateMeta]) -> bool:
+        """Whether classes of data show what a state's type is now, if its declaration is as before.
+
+        They do if they have a class of its values or keys, and Kryo wrote nothing: whether it writes a class is often declared.
+        States that Flink itself declares need none.
+        """
+        if all(purpose_of(meta.name) is not None or meta.backend_type == "PRIORITY_QUEUE" for meta in metas):
+            return True
+        parts = [*_parts([*job_operator.keys, *(s for meta in metas for s in meta.serializers.values())])]
+        named = {name for part in parts for name in _classes_in(part)}
+        return all(part.class_name != KRYO_SNAPSHOT for part in parts) and not named.isdisjoint(self._new.classes or ())
 
     def report(self) -> Report:
         """The verdicts."""
@@ -220,6 +249,11 @@ class Check:
             if new.same_declarations:
                 self._assume(
                     "The new job has the same operators, keys and states, with the same types and time to live."
+                )
+            elif self._only_data:
+                self._assume(
+                    "No class of the class path declares a state: the new job has the same operators, keys and states, with "
+                    "the same types and time to live. Give its whole jar to check that."
                 )
             elif new.classes is not None:
                 self._assume("The class path has all classes of the new job, and none of another job.")
@@ -441,6 +475,8 @@ class Check:
             )
             return
         problems: dict[str, None] = {}
+        if self._only_data and not self._shows_type(job_operator, metas):
+            problems[_NOT_DECLARED] = None
         trials: list[Findings] = []
         for meta in metas:
             for now, keys in self._possible(job_operator, scope, meta, by_classes, problems):
@@ -612,7 +648,7 @@ class Check:
 
 
 def _not_proven(findings: Findings, at: str, problem: str) -> None:
-    findings.unknown("job" if problem == NO_DECLARATIONS else at, problem, _PROOF)
+    findings.unknown(at, problem, _PROOF)
 
 
 def _as_it_is(snapshot: SerializerSnapshot) -> SerializerSnapshot:
@@ -641,10 +677,14 @@ def _named_classes(operators: Mapping[str, JobOperator]) -> Iterator[str]:
 
 def _all_snapshots(job_operator: JobOperator) -> Iterator[SerializerSnapshot]:
     """The serializers of an operator, with all that is in them."""
-    ahead = [
-        *job_operator.keys,
-        *(s for metas in job_operator.states.values() for m in metas for s in m.serializers.values()),
-    ]
+    yield from _parts(
+        [*job_operator.keys, *(s for metas in job_operator.states.values() for m in metas for s in m.serializers.values())]
+    )
+
+
+def _parts(snapshots: Iterable[SerializerSnapshot]) -> Iterator[SerializerSnapshot]:
+    """Snapshots, with all that is in them."""
+    ahead = [*snapshots]
     while ahead:
         snapshot = ahead.pop()
         yield snapshot

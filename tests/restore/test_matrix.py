@@ -99,18 +99,16 @@ def test_two_snapshots_do_not_decide_on_the_fields_of_kryo(version: str) -> None
     assert (verdicts["kryo_same"], verdicts["kryo_int_to_string"]) == (Verdict.AS_IS, Verdict.REFUSED)
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_classes_of_data_alone(old: bool) -> None:
-    """The jars have no class that declares a state, so only what does not restore in any case is told."""
-    found = results(against=False, new=True, old=old, only_jars=True)
-    assert found["same"] == (64 if old else 57)
+def test_classes_of_data_alone() -> None:
+    """They have no class that declares a state, so the declarations are taken to be as before, which they are in all of these
+    changes. A class that Kryo wrote may be declared otherwise."""
+    found = results(against=False, new=True, old=False, only_jars=True)
+    assert found["same"] == 153
+    assert found["same"] >= 0.7 * found.total()
+    assert results(against=False, new=True, old=True, only_jars=True)["same"] == 160
 
 
 def test_classes_of_data_alone_where_the_user_says_that_nothing_else_changed() -> None:
-    """So it is in all of these changes."""
-    found = results(against=False, new=True, old=False, only_jars=True, same_declarations=True)
-    assert found["same"] == 153
-    assert found["same"] >= 0.7 * found.total()
     assert results(against=False, new=True, old=True, only_jars=True, same_declarations=True) == {"same": 194}
 
 
