@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Decoder, Stop, make_decoder
 from stateextract.columnar.layout import Bool, Layout, List, Map, Nullable, Skip, Text
-from stateextract.errors import StateExtractError, ValueRefusedError
+from stateextract.errors import FormatError, StateExtractError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, expected, layouts
 from tests.depth import examples
@@ -131,6 +131,16 @@ def test_corrupt_bytes_end_alike(case: tuple[Layout, list[Any], list[int], int],
             outcome, kept = "refused", ""
         results.append((outcome, kept))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+@pytest.mark.parametrize("third", ["04", "80", "8000"])
+def test_a_character_of_more_than_16_bits(engine: str, third: str) -> None:
+    """Its third byte says so. Neither engine waits for a fourth."""
+    raw = bytes.fromhex("0380bc0380bc" + third)
+    with pytest.raises(FormatError, match="a string that Java does not write") as caught:
+        make_decoder(Text("flink"), Policy(), engine=engine).decode(Block.of(raw), 0, len(raw), 1)
+    assert caught.value.offset == 6
 
 
 @pytest.mark.parametrize("engine", ["kernel", "interpreter"])

@@ -222,7 +222,18 @@ def _varint_units(r: Reader, n: int, start: int) -> Sequence[int]:
     if head.isascii():
         r.pos += n
         return head
-    return [_varint(r, 0xFFFF, "a character") for _ in range(n)]
+    return [_character(r) for _ in range(n)]
+
+
+def _character(r: Reader) -> int:
+    """A UTF-16 unit in one to three bytes, as ``StringValue`` writes it."""
+    value = 0
+    for shift in (0, 7, 14):
+        byte = r.u8("a character")
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80 and value <= 0xFFFF:
+            return value
+    raise FormatError("a string that Java does not write", offset=r.offset - 1)
 
 
 def _varint(r: Reader, most: int, what: str) -> int:
