@@ -186,9 +186,18 @@ def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> t
     :raises StateExtractError: with file, operator and state.
     """
     sizes = [sum(sum(part.content.sizes) for part in split) for split in splits]
-    tasks = Tasks(open_work, work.to_bytes(), sizes, [encode_split(split) for split in splits], prepare)
     reader, collected = StatisticsRunner(work), Collected()
-    execute(tasks, lambda _, report: collected.merge(reader.load(report)))
+
+    def here(number: int, _: bytes) -> bytes:
+        reader.add(splits[number], collected)
+        return b""
+
+    def on_report(_: int, report: bytes) -> None:
+        if report:
+            collected.merge(reader.load(report))
+
+    records = [encode_split(split) for split in splits]
+    execute(Tasks(open_work, work.to_bytes(), sizes, records, prepare, here), on_report)
     return collected, reader
 
 

@@ -58,6 +58,8 @@ class Tasks:
     :param sizes: bytes of state that each task reads.
     :param records: what each task is given; none: its number is enough.
     :param prepare: compiles kernels that the extract job does not use, for the processes of this machine.
+    :param here: runs a task in this process in place of what ``open`` gives. It takes what it finds itself, so that nothing is
+        written only to be read again, and its report is empty.
     """
 
     open: Callable[[bytes], RunTask]
@@ -65,6 +67,7 @@ class Tasks:
     sizes: Sequence[int]
     records: Sequence[bytes] = ()
     prepare: Callable[[], object] = lambda: None
+    here: RunTask | None = None
 
     @property
     def count(self) -> int:
@@ -104,7 +107,7 @@ def reports_of(execute: Execute, tasks: Tasks, decode: Callable[[bytes], R]) -> 
 
 def in_this_process(tasks: Tasks, on_report: OnReport) -> None:
     """Run all tasks in this process, one after the other."""
-    run = tasks.open(tasks.shared)
+    run = tasks.here or tasks.open(tasks.shared)
     for number in range(tasks.count):
         on_report(number, run(number, tasks.record(number)))
 

@@ -21,6 +21,8 @@ _LONGEST = 256
 _MOST = 32
 _RARE = 1 << 58
 """Of very many rows few have a hash below."""
+_GUESSED_OF = 4096
+"""So many rows are looked at for a guess."""
 
 
 Describe = Callable[[int, int], Big]
@@ -95,6 +97,11 @@ class RowSizes:
 
     def rows_of(self, least: int) -> Numbers:
         """The rows that take so many bytes or more."""
+        few = self.few_of(least)
+        return np.flatnonzero(self.each() >= least) if few is None else few
+
+    def few_of(self, least: int) -> Numbers | None:
+        """As :meth:`rows_of`, where these are few; ``None``: they are many, or it is not known without all sizes."""
         kernel = compiled(8 * self.count)
         if kernel is not None:
             parts: list[npt.NDArray[Any]] = []
@@ -110,7 +117,7 @@ class RowSizes:
             found = kernel.larger(address(described), len(kinds), self.count, rest, address(rows), ROOM)
             if found >= 0:
                 return rows[:found]
-        return np.flatnonzero(self.each() >= least)
+        return None
 
 
 def largest_rows(
@@ -125,13 +132,13 @@ def largest_rows(
     most = sizes.most
     if most is not None and most < least:
         return none, none
-    if last < _RARE:
+    if last < _RARE and least >= 0:
         # Of the rows of that size, which may be many, few have a smaller hash.
         chosen = rows_below(hashes, np.uint64(last), few)
         if most != least:
-            chosen = np.concatenate([sizes.rows_of(least + 1), chosen[sizes.at(chosen) == least]])
+            chosen = np.concatenate([_at_least(sizes, least + 1, top), chosen[sizes.at(chosen) == least]])
     else:
-        chosen = sizes.rows_of(least)
+        chosen = _at_least(sizes, least, top)
     if not len(chosen):
         return none, none
     found = sizes.at(chosen)
@@ -139,6 +146,21 @@ def largest_rows(
     if len(kept) > top:
         kept = kept[_largest(found[kept], hashes[chosen[kept]], top)]
     return chosen[kept], found[kept]
+
+
+def _at_least(sizes: RowSizes, least: int, top: int) -> Numbers:
+    """The rows that take so many bytes or more; if they are many, at least those of them that are the ``top`` largest."""
+    few = sizes.few_of(least)
+    if few is not None:
+        return few
+    step = sizes.count // _GUESSED_OF
+    rank = 3 * top // (2 * max(step, 1)) + 8
+    if step >= 4 and rank < _GUESSED_OF // 2:
+        guessed = int(np.partition(sizes.at(np.arange(0, sizes.count, step)), -rank)[-rank])
+        chosen = sizes.rows_of(max(guessed, least))
+        if guessed <= least or len(chosen) >= top:
+            return chosen
+    return sizes.rows_of(least)
 
 
 @dataclass(frozen=True, order=True)

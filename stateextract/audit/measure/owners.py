@@ -45,6 +45,7 @@ from stateextract.audit.measure.layout import (
     SOURCE,
     USED,
 )
+from stateextract.audit.measure.measured_arrays import raw_values
 from stateextract.audit.measure.selected_rows import Few, compiled
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.columnar.arrow.numpy_views import Numbers, address
@@ -153,7 +154,7 @@ class Rows:
         """Their key groups."""
         if self.groups is None:
             return np.full(len(rows), -1, np.int64)
-        return np.asarray(self.groups.take(pa.array(rows)).to_numpy(zero_copy_only=False), np.int64)
+        return raw_values(self.groups)[rows].astype(np.int64)
 
     def counted(self, rows: Numbers, sizes: Numbers, bounds: Numbers) -> Counted:
         """Counters of some rows, one for each."""
@@ -194,7 +195,8 @@ class RowOwners:
         if len(chosen):
             self._more.append(rows.counted(chosen, sizes, self.counted.bounds))
             self._count += len(chosen)
-            if self._count > (MOST if self._least[0] < 0 else 2 * KEPT):
+            # What the smallest has that is kept spares the next batches most of the work.
+            if self.rows > MOST and (self._least[0] < 0 or self._count > 2 * KEPT):
                 self._cut()
 
     @property

@@ -26,7 +26,7 @@ from stateextract.columnar.arrow.json_values import json_value
 ROWS = 4096
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+ALL_HASHES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 Kept = tuple[npt.NDArray[Any], "npt.NDArray[np.bool_] | None"]
 """Values of a column as they are stored, and which of them are not null (``None``: all)."""
@@ -43,19 +43,26 @@ class Sample:
         self._hashes: list[Hashes] = []
         self._kept: list[list[Kept]] = []
         self._rows = 0
-        self.threshold = _ALL
+        self.threshold = ALL_HASHES
 
     @property
     def rows_are_few(self) -> bool:
         """Whether only rows with a hash below the threshold are added."""
-        return bool(self.threshold != _ALL)
+        return bool(self.threshold != ALL_HASHES)
+
+    def likely(self, n: int) -> np.uint64:
+        """Of ``n`` rows those that are added most likely have hashes below that, which are spread evenly."""
+        return min(self.threshold, np.uint64(2**64 // n * 3 * ROWS // 2)) if n > 2 * ROWS else self.threshold
 
     def chosen(self, hashes: Hashes, few: Few | None = None) -> npt.NDArray[np.int64] | None:
         """Which of these rows are to be added; ``None``: none.
 
         :param few: rows that were found before.
         """
-        chosen = rows_below(hashes, self.threshold, few) if self.rows_are_few else np.arange(len(hashes))
+        likely = self.likely(len(hashes))
+        chosen = np.arange(len(hashes)) if likely == ALL_HASHES else rows_below(hashes, likely, few)
+        if len(chosen) < ROWS and likely < self.threshold:
+            chosen = rows_below(hashes, self.threshold) if self.rows_are_few else np.arange(len(hashes))
         if len(chosen) > ROWS:
             chosen = chosen[np.argpartition(hashes[chosen], ROWS - 1)[:ROWS]]
         return chosen if len(chosen) else None
@@ -65,7 +72,7 @@ class Sample:
         self._hashes.append(hashes)
         self._kept.append(columns)
         self._rows += len(hashes)
-        if self._rows > 2 * ROWS or (self.threshold == _ALL and self._rows > ROWS):
+        if self._rows > 2 * ROWS or (self.threshold == ALL_HASHES and self._rows >= ROWS):
             self._cut()
 
     def merge(self, other: Sample) -> None:
@@ -152,4 +159,4 @@ def rank_error(n: int) -> float:
     return min(1.0, math.sqrt(math.log(2 / 0.05) / (2 * n)) + 1 / n)
 
 
-__all__ = ["QUANTILES", "ROWS", "Sample", "quantiles_of", "rank_error"]
+__all__ = ["ALL_HASHES", "QUANTILES", "ROWS", "Sample", "quantiles_of", "rank_error"]

@@ -23,7 +23,7 @@ from stateextract.audit.measure.largest import ColumnSizes, Largest, RowSizes, c
 from stateextract.audit.measure.layout import ROW
 from stateextract.audit.measure.measured_arrays import Sizer, list_parts, raw_values, valid_at
 from stateextract.audit.measure.owners import OwnerSketch, RowOwners, Rows
-from stateextract.audit.measure.sample import Sample, quantiles_of, rank_error
+from stateextract.audit.measure.sample import ALL_HASHES, Sample, quantiles_of, rank_error
 from stateextract.audit.measure.selected_rows import Batch, Few, bounds_of, compiled
 from stateextract.audit.measure.times import TimeStatistics
 from stateextract.columnar.arrow.json_values import json_value
@@ -168,8 +168,9 @@ class StateStatistics:
         if kernel is not None:
             if self._batch is None:
                 self._batch = Batch()
-            sifted = len(identity) == 1 and any(room is not None for room in rooms) and self._sample.rows_are_few
-            self._batch.describe(groups, identity[0] if sifted else None, self._sample.threshold)
+            likely = self._sample.likely(n)
+            sifted = len(identity) == 1 and any(room is not None for room in rooms) and likely != ALL_HASHES
+            self._batch.describe(groups, identity[0] if sifted else None, likely)
             add_all(self.columns, leaves, rooms, kernel, self._batch.at)
             bounds, few = self._batch.bounds(n), self._batch.few
         else:
