@@ -19,6 +19,8 @@ from stateextract.files.reader import Reader
 _PRIVATE, _STATIC, _FINAL = 0x2, 0x8, 0x10
 _INTEGER, _LONG, _CLASS, _STRING, _NAME_AND_TYPE, _METHOD_TYPE, _DYNAMIC = 3, 5, 7, 8, 12, 16, 18
 _MEMBERS: Final = (9, 10, 11)
+_MAX_PARAMETERS: Final = 255
+"""A limit of Java's."""
 _LAMBDA_TYPES: Final = 3
 """Arguments of ``LambdaMetafactory``: the interface's method, the body, and the method's type in this place."""
 
@@ -181,6 +183,8 @@ def parameter_types(descriptor: str) -> list[str]:
         if at == 0:
             break
         found.append(descriptor[start:at])
+        if len(found) > _MAX_PARAMETERS:
+            raise FormatError(f"a method of more than {_MAX_PARAMETERS} parameters")
     if descriptor[:1] != "(" or descriptor[at : at + 1] != ")":
         raise FormatError(f"{descriptor[:200]!r} is not the type of a method")
     return found

@@ -85,6 +85,7 @@ class ClassFile:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.constants: list[tuple[int, int]] = []  # tag, position after it
+        self._texts: dict[int, str] = {}
 
     def start(self) -> None:
         """Read what is before the access flags."""
@@ -120,12 +121,16 @@ class ClassFile:
         return Reader(self.reader.data, self.constants[index][1], self.reader.end)
 
     def utf8(self, index: int) -> str:
-        found = self.constant(index, _UTF8)
-        raw = bytes(found.bytes(found.u16("the length of a constant"), "a constant"))
-        try:
-            return decode_modified_utf8(raw)
-        except UnicodeDecodeError:
-            raise FormatError("a constant is not modified UTF-8", offset=found.offset) from None
+        text = self._texts.get(index)
+        if text is None:
+            found = self.constant(index, _UTF8)
+            raw = bytes(found.bytes(found.u16("the length of a constant"), "a constant"))
+            try:
+                # Kept, because millions of attributes can have one long name.
+                text = self._texts[index] = decode_modified_utf8(raw)
+            except UnicodeDecodeError:
+                raise FormatError("a constant is not modified UTF-8", offset=found.offset) from None
+        return text
 
     def utf8_at(self, attribute: memoryview) -> str:
         return self.utf8(Reader(attribute).u16("a signature"))

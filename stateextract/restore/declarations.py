@@ -49,11 +49,14 @@ _WANTED: Final = frozenset({"keyBy", "uid", "setMaxParallelism", *_OTHER_TYPES})
 _MAX_TOTAL: Final = 1 << 24
 """Instructions and values of all methods that are looked at; a class beyond it counts as one that cannot be read."""
 
+_JOB_MARKS: Final = (b"StreamExecutionEnvironment", b"TableEnvironment")
+"""Texts of the class that makes a job."""
+
 _MARK: Final = b"org/apache/flink/"
 _MARKS: Final = (
     b"org/apache/flink/api/common/state/", b"org/apache/flink/api/java/functions/KeySelector", b"\x00\x05keyBy",
     b"\x00\x03uid", b"axParallelism", b"max-parallelism", b"MAX_PARALLELISM", *(name.encode() for name in _OTHER_TYPES),
-    *(texts[-1] for texts in _OTHER_TYPE_OPTIONS),
+    *(texts[-1] for texts in _OTHER_TYPE_OPTIONS), *_JOB_MARKS,
 )  # fmt: skip
 """One of them is in each class that declares something."""
 
@@ -87,6 +90,7 @@ class Declarations:
     :param max_parallelisms: that are set; ``None``: one that does not follow from the code.
     :param fields: what is stored in fields that only classes set that were read, where it is one value.
     :param other_types: the job sets how Flink finds types, so classes do not show them.
+    :param of_job: there is code of a job, and not of its data alone. One with windows alone declares no state.
     """
 
     states: Mapping[str, tuple[Declaration, ...]]
@@ -96,11 +100,7 @@ class Declarations:
     max_parallelisms: frozenset[int | None]
     fields: Mapping[FieldValue, Value]
     other_types: bool
-
-    @property
-    def any_state(self) -> bool:
-        """Whether the classes declare states at all: they are those of a job, and not of its data alone."""
-        return bool(self.states or self.unknown)
+    of_job: bool
 
 
 def read_declarations(classes: JobClasses) -> Declarations:
@@ -137,6 +137,7 @@ class _Collector:
         self._max: set[int | None] = set()
         self._no_ttl_possible = False
         self._other_types = False
+        self._of_job = False
         self._class = ""
         self._left = _MAX_TOTAL
 
@@ -145,6 +146,7 @@ class _Collector:
         self._class = name
         if any(all(text in data for text in texts) for texts in _MAX_PARALLELISM):
             self._max.add(None)
+        self._of_job |= any(mark in data for mark in _JOB_MARKS)
         self._other_types |= any(all(text in data for text in texts) for texts in _OTHER_TYPE_OPTIONS)
         try:
             code = ClassCode(data)
@@ -229,6 +231,7 @@ class _Collector:
 
     def _job(self, member: Member, parameters: list[str], arguments: Sequence[Value]) -> None:
         values = arguments[len(arguments) - len(parameters) :]
+        self._of_job |= member.name in _WANTED or _KEY_SELECTOR in parameters
         if member.name == "uid" and isinstance(values[-1] if values else None, Constant):
             text = values[-1]
             self._ids.update(
@@ -276,6 +279,7 @@ class _Collector:
         return Declarations(
             {name: tuple(found) for name, found in states.items()}, tuple(self._unknown), tuple(self._keys),
             frozenset(self._ids), frozenset(self._max), fields, self._other_types,
+            self._of_job or bool(states or self._unknown or self._max or self._other_types),
         )  # fmt: skip
 
     def _is_on(self, config: Value) -> bool | None:

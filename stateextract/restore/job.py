@@ -37,7 +37,7 @@ from stateextract.state.kinds import COORDINATOR, kind_word
 _MORE: Final = "give a snapshot that the new job took after it started without state (--against)"
 _PROOF: Final = f"{_MORE}, its whole jar (--classpath), or --same-declarations if only classes of its data changed"
 _BOTH_JARS: Final = "give the classes of both jobs, --classpath and --old-classpath"
-_NOT_DECLARED: Final = "the class path has no class that declares states, and its classes do not show this state's type"
+_NOT_DECLARED: Final = "the class path has no class of the job's code, and its classes do not show this state's type"
 _DEFAULT_MAX: Final = 128
 _UPPER_MAX: Final = 1 << 15
 
@@ -210,16 +210,16 @@ class Check:
 
     @cached_property
     def _declarations(self) -> Declarations | None:
-        """What the new job's classes declare; ``None``: they declare no states, so they are those of its data alone."""
+        """What the new job's classes declare; ``None``: nothing, so they are those of its data alone."""
         new = self._new
         if new.classes is None or new.same_declarations:
             return None
         found = read_declarations(new.classes)
-        return found if found.any_state else None
+        return found if found.of_job else None
 
     @property
     def _only_data(self) -> bool:
-        """Whether the class path has classes, and none that declares a state."""
+        """Whether the class path has classes, and none with code of a job."""
         new = self._new
         return new.classes is not None and not new.same_declarations and self._declarations is None
 
@@ -252,8 +252,8 @@ class Check:
                 )
             elif self._only_data:
                 self._assume(
-                    "No class of the class path declares a state: the new job has the same operators, keys and states, with "
-                    "the same types and time to live. Give its whole jar to check that."
+                    "The class path has no code of a job: the new job has the same operators, keys and states, with the same "
+                    "types and time to live. Give its whole jar to check that."
                 )
             elif new.classes is not None:
                 self._assume("The class path has all classes of the new job, and none of another job.")

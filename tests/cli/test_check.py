@@ -98,7 +98,7 @@ def test_classes_of_data_alone(out: Out, golden: Path, tmp_path: Path) -> None:
     document = result(out, 0, *given("pojo_field_added"))
     assert document["verdict"] == "restores after migration"
     assert (
-        "No class of the class path declares a state: the new job has the same operators, keys and states, with the same types "
+        "The class path has no code of a job: the new job has the same operators, keys and states, with the same types "
         "and time to live. Give its whole jar to check that."
     ) in document["assumptions"]
     by_kryo = given("kryo_same")
@@ -106,7 +106,7 @@ def test_classes_of_data_alone(out: Out, golden: Path, tmp_path: Path) -> None:
     document = result(out, 3, *by_kryo, *same)
     (state,) = (state for state in document["states"] if state["state_name"] == "s")
     assert state["reason"].startswith(
-        "state: the class path has no class that declares states, and its classes do not show this state's type"
+        "state: the class path has no class of the job's code, and its classes do not show this state's type"
     )
     assert result(out, 0, *by_kryo, *same, "--same-declarations")["verdict"] == AS_IS
 

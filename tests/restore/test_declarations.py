@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import struct
 import tarfile
 import time
@@ -113,6 +114,16 @@ def test_a_selector_that_says_the_type_of_its_keys_itself(declared: Path) -> Non
     assert [types.of_key(value) for value in found.keys] == [None]
 
 
+def test_code_of_a_job_without_states_is_not_data_alone(declared: Path, tmp_path: Path) -> None:
+    """A job that has windows alone declares keys and uids."""
+    for name, source in (("keys", declared / "hidden" / "declared" / "hidden" / "Keys.class"),
+                         ("data", declared / "plain" / "declared" / "plain" / "Visits$Visit.class")):  # fmt: skip
+        (tmp_path / name).mkdir()
+        shutil.copy(source, tmp_path / name)
+    keys, data = (job(tmp_path / name)[0] for name in ("keys", "data"))
+    assert (keys.states, keys.of_job, data.of_job) == ({}, True, False)
+
+
 def test_a_type_inside_of_itself_is_not_known(declared: Path) -> None:
     assert states(declared / "settings")["endless"] == ("VALUE", False, {"keyed"}, [None])
 
@@ -172,7 +183,8 @@ def test_constants_of_a_class_file(declared: Path) -> None:
     method = "(Ldeclared/plain/Visits$Visit;)Ljava/lang/String;"
     assert lambdas == [Lambda(selector.replace("/", "."), method, f"()L{selector};")]
     assert parameter_types("(I[[JLjava/lang/String;D)V") == ["I", "[[J", "Ljava/lang/String;", "D"]
-    for wrong in ("", "I", "(I", "(Ljava/lang/String", "(["):
+    assert len(parameter_types("(" + "I" * 255 + ")V")) == 255
+    for wrong in ("", "I", "(I", "(Ljava/lang/String", "([", "(" + "I" * 256 + ")V"):
         with pytest.raises(FormatError):
             parameter_types(wrong)
 

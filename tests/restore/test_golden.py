@@ -63,7 +63,7 @@ that lost its last field by chance, and of a list that Kryo 2 wrote Kryo 5 loses
 BY_ASSUMPTION = {("ttl_on_and_field", "1.20.5")}
 """Changes, and the releases that refuse them, that classes of data do not show: the field is new, and so is the TTL that the
 job declares. ``check`` assumes, and says so, that the declarations are as before."""
-_AS_BEFORE = "No class of the class path declares a state: the new job has the same operators, keys and states"
+_AS_BEFORE = "The class path has no code of a job: the new job has the same operators, keys and states"
 
 
 @pytest.fixture(scope="module")
