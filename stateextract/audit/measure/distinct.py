@@ -50,11 +50,27 @@ class Smallest:
     def finalize(self) -> None:
         """Let go of what only adding needs, some hundred kilobytes."""
         if self._table is not None:
-            self._keep(_in_table(self._table, int(self.row[MASK]) + 1))
+            self._keep(self._in_table(self._table))
             self._table = None
 
     def _keep(self, hashes: Hashes) -> None:
         self._kept = np.sort(_least(hashes))
+
+    def _in_table(self, table: Numbers) -> Hashes:
+        """The hashes in a table, of many rather few more than the smallest.
+
+        Hashes are spread evenly, so where the last of the smallest lies follows from their number, but for chance.
+        """
+        from stateextract.audit.measure import measure_kernel as kernel
+
+        slots, count = int(self.row[MASK]) + 1, int(self.row[COUNT])
+        found = np.empty(slots + 1, np.uint64)
+        highest = int(self.row[THRESHOLD : THRESHOLD + 1].view(np.uint64)[0])
+        likely = np.uint64(min(highest * K * 17 // (16 * count), highest) if count > K else highest)
+        size = kernel.sift(address(table), slots, int(likely.view(np.int64)), address(found))
+        if size < min(count, K):
+            size = kernel.sift(address(table), slots, -1, address(found))
+        return found[:size]
 
     def replace(self, hashes: Hashes) -> None:
         """Forget what was added for these hashes, of which there are at most ``K``, in order."""
@@ -87,7 +103,7 @@ class Smallest:
         if self._table is not None:
             if 2 * self.row[COUNT] < slots:
                 return
-            kept = _least(_in_table(self._table, slots))
+            kept = _least(self._in_table(self._table))
         needed = _FIRST_SLOTS
         while needed < min(4 * len(kept), SLOTS):
             needed *= 4
@@ -114,12 +130,6 @@ class Smallest:
         if len(hashes) < K:
             return Distinct(len(hashes))
         return Distinct(round((K - 1) * 2**64 / int(hashes[-1])), False, ERROR)
-
-
-def _in_table(table: Numbers, slots: int) -> Hashes:
-    hashes = table[:slots].view(np.uint64)
-    found: Hashes = hashes[hashes != 0]
-    return found
 
 
 def _least(hashes: Hashes) -> Hashes:

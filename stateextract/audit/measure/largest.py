@@ -144,7 +144,7 @@ def largest_rows(
     found = sizes.at(chosen)
     kept = np.flatnonzero((found > least) | (found == least) & (hashes[chosen] < np.uint64(last)))
     if len(kept) > top:
-        kept = kept[_largest(found[kept], hashes[chosen[kept]], top)]
+        kept = kept[largest_of(found[kept], hashes[chosen[kept]], top)]
     return chosen[kept], found[kept]
 
 
@@ -217,7 +217,7 @@ class Largest:
         return made
 
 
-def _largest(sizes: Numbers, hashes: Hashes, top: int) -> Numbers:
+def largest_of(sizes: Numbers, hashes: Hashes, top: int) -> Numbers:
     """Which are the largest; of equal size those with the smallest hashes."""
     last = np.partition(sizes, -top)[-top]
     larger, same = np.flatnonzero(sizes > last), np.flatnonzero(sizes == last)
@@ -236,4 +236,4 @@ def cut(value: Any) -> Any:
     return value
 
 
-__all__ = ["ColumnSizes", "Largest", "RowSizes", "cut", "largest_rows"]
+__all__ = ["ColumnSizes", "Largest", "RowSizes", "cut", "largest_of", "largest_rows"]

@@ -439,6 +439,21 @@ def _insert(hashes: int, row: int, n: int) -> int:
     return done
 
 
+def _sift(table: int, slots: int, most: int, hashes: int) -> int:
+    """Copy the hashes of a table that are ``most`` or smaller.
+
+    :param hashes: where they go; there is room for one more than there are slots.
+    :returns: how many there are.
+    """
+    bound = np.int64(np.uint64(most) ^ _SIGN)
+    count = 0
+    for i in range(slots):
+        h = at(table, i)
+        put(hashes, count, h)
+        count += 1 if (h != 0) & (np.int64(np.uint64(h) ^ _SIGN) <= bound) else 0
+    return count
+
+
 def _runs(groups: int, n: int, bounds: int, room: int) -> int:
     """Where runs of the same value begin.
 
@@ -664,11 +679,12 @@ numbers = compile_kernel(_numbers)
 texts = compile_kernel(_texts)
 columns = compile_kernel(_columns)
 insert = compile_kernel(_insert)
+sift = compile_kernel(_sift)
 runs = compile_kernel(_runs)
 below = compile_kernel(_below)
 larger = compile_kernel(_larger)
 spans = compile_kernel(_spans)
 own = compile_kernel(_own)
 seat = compile_kernel(_seat)
-KERNELS = columns, insert, larger, spans, own, seat
+KERNELS = columns, insert, sift, larger, spans, own, seat
 """All that Python calls."""

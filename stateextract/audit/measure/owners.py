@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from stateextract.audit.document import Owned, Owner, Owners
 from stateextract.audit.measure.hashes import Hashes
-from stateextract.audit.measure.largest import RowSizes, cut, largest_rows
+from stateextract.audit.measure.largest import RowSizes, cut, largest_of, largest_rows
 from stateextract.audit.measure.layout import (
     BOUNDS_AT,
     BOUNDS_MASK,
@@ -211,9 +211,10 @@ class RowOwners:
             counted = counted.kept(np.empty(0, np.int64))
             counted.bounds[0] = self.width
         elif self.rows > MOST:
-            order = np.lexsort((counted.hashes, -counted.counters[BYTES]))[:KEPT]
-            counted = counted.kept(order)
-            self._least = int(counted.counters[BYTES, -1]), int(counted.hashes[-1])
+            if len(counted) > KEPT:
+                counted = counted.kept(largest_of(counted.counters[BYTES], counted.hashes, KEPT))
+            sizes = counted.counters[BYTES]
+            self._least = int(sizes.min()), int(counted.hashes[sizes == sizes.min()].max())
             counted.bounds[0] = self._least[0]
         self.counted, self._more, self._count = counted, [], len(counted)
 

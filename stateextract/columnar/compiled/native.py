@@ -72,6 +72,7 @@ KERNELS = (
     "stateextract.audit.measure.measure_kernel._larger",
     "stateextract.audit.measure.measure_kernel._own",
     "stateextract.audit.measure.measure_kernel._seat",
+    "stateextract.audit.measure.measure_kernel._sift",
     "stateextract.audit.measure.measure_kernel._spans",
     "stateextract.columnar.convert.decimal_kernel.decimal_texts",
     "stateextract.columnar.convert.pickle_kernel.check",
