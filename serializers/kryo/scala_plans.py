@@ -94,9 +94,11 @@ def plan(p: Plans, asked: Asked) -> KryoPlan | None:
         return JsonScalar(name, "constant", names=('"()"',), wrapped=True) if asked.column is ANY else None
     if name in _STRINGS or name in _NUMBERS:
         return _held(p, asked)
-    size = scala.tuple_size(name)
-    if size is not None or scala.SPECIALIZED_NAME.fullmatch(name):
-        parts = _parts(asked, size or name.index("$") - len("scala.Tuple1") + 1)
+    size, specialized = scala.tuple_size(name), scala.SPECIALIZED_NAME.fullmatch(name)
+    if specialized is not None:
+        size = len(specialized[1])
+    if size is not None:
+        parts = _parts(asked, size)
         return None if parts is None else _tuple(p, name, parts, scope)
     return Fields(()) if asked.column is ANY and name.startswith("scala.") and name.endswith("$") else None
 

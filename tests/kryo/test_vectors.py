@@ -261,3 +261,11 @@ def test_scala_bodies_that_cannot_be(data: str, words: str) -> None:
     vector = Vector(2, "", "scala.Enumeration$Val", "", raw, snapshot_of("scala.Enumeration$Val"), chill=True)
     with pytest.raises(FormatError, match=words):
         vector.kryo(ClassModels()).read(raw, 0, len(raw))
+
+
+def test_a_tuple_of_primitives_has_all_its_parts() -> None:
+    """``scala.Tuple2$mcIJ$sp``: an ``int`` and a ``long`` of fixed width, in the place of any value."""
+    vector = next(v for v in SCALA if v.name == "Vector")
+    data = b"\x42\x01\x03\x02\x02\x02\x04\x02\x06\x14\x01\x03\x02\x02"
+    (found,) = column(replace(vector, data=data), models(SCALA_JAR)).to_pylist()
+    assert found == {"class": "scala.Tuple2$mcIJ$sp", "json": '{"_1":50463234,"_2":288800009091219970}'}
