@@ -20,6 +20,7 @@ from stateextract.columnar.program.pairs import PairLayout
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 from tests.columnar.test_pairs import framed
+from tests.depth import examples
 from tests.kryo.test_limits import mutated
 from tests.kryo.test_vectors import ALL
 from tests.kryo.writer import MODELS, SERIALIZERS, Thing, Writer, written
@@ -223,14 +224,14 @@ def outcome(layout: Layout, data: bytes, engine: str) -> tuple[str, int, str]:
 @pytest.mark.parametrize(("declared", "flavour"), GRAPHS)
 def test_damage(declared: str, flavour: int) -> None:
     """The same error, in the same words, and the same values before it."""
-    refused = 0
-    for seed in range(30):
+    refused, cases = 0, examples(15)
+    for seed in range(cases):
         layout, values = graphs(declared, flavour, 0.05, seed, 3)
         data = b"".join([values[0], mutated(values[1], random.Random(seed)), values[2]])
         expected, found = (outcome(layout, data, engine) for engine in ("interpreter", "kernel"))
         assert found == expected
         refused += "Error" in found[0]
-    assert refused > 5
+    assert refused > cases // 6
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)

@@ -9,7 +9,7 @@ from tests.depth import examples
 from tests.mutation_runs import SEED, outcomes_of
 from tests.serializers.mutations import FAMILIES
 
-COUNT = examples(200)
+COUNT = examples(120)
 
 
 @pytest.mark.slow
