@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.get import ENVIRONMENT
 from benchmarks.measuring import Measurement, Size, UnavailableError, show
 from tests.golden.generate import OPENED
 
@@ -71,8 +72,9 @@ def extracted(savepoint: str, output: Path) -> tuple[float, float]:
     command = [sys.executable, "-m", "stateextract", "extract", "--engine", "local", "--snapshot", savepoint]
     start, before = time.perf_counter(), os.times()
     subprocess.run(
-        [*command, "--operator", "customers", "--output", str(output)], check=True, cwd=ROOT, capture_output=True
-    )
+        [*command, "--operator", "customers", "--output", str(output)], check=True, cwd=ROOT, capture_output=True,
+        env=ENVIRONMENT,
+    )  # fmt: skip
     seconds, after = time.perf_counter() - start, os.times()
     return seconds, after.children_user + after.children_system - before.children_user - before.children_system
 

@@ -143,7 +143,7 @@ class ClassCode(ClassFile):
         if found is None:
             tag = self.tag(index)
             if tag not in _MEMBERS:
-                raise FormatError(f"constant {index} is no field and no method", offset=self.reader.offset)
+                raise FormatError(f"constant {index} is not a field or a method", offset=self.reader.offset)
             r = self.constant(index, tag)
             owner = self.class_name(r.u16("the owner"))
             found = self._members[index] = Member(owner, *self._name_and_type(r.u16("a name and a type")))
@@ -171,7 +171,7 @@ class ClassCode(ClassFile):
 def parameter_types(descriptor: str) -> list[str]:
     """The types of a method's parameters, each a descriptor.
 
-    :raises FormatError: where it is no method's descriptor.
+    :raises FormatError: if it is not a method's descriptor.
     """
     found: list[str] = []
     at = 1

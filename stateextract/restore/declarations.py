@@ -1,7 +1,7 @@
 """What a job declares, by the code of its classes: states with their types and TTL, keys, uids, maximum parallelism.
 
 Follows each method that makes or uses a state descriptor, or that calls ``keyBy``, ``uid`` or ``setMaxParallelism``. What
-does not follow from the code is not known, and it is said so: a descriptor whose name is computed could be any state's.
+does not follow from the code is reported as not known: a descriptor whose name is computed could be that of any state.
 
 Flink's classes: ``StateDescriptor`` and its subclasses, ``KeyedStateStore``, ``OperatorStateStore``, ``DataStream``.
 """

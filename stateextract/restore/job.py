@@ -466,7 +466,7 @@ class Check:
     def _by_classes(
         self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, metas: Sequence[StateMeta]
     ) -> None:
-        """Where there is no snapshot of the new job: what its classes declare. What they do not prove is not known."""
+        """Without a snapshot of the new job: what its classes declare. What they do not prove is not known."""
         findings = comparer.findings
         by_classes = self._by_class
         if by_classes is None:

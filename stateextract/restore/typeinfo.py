@@ -118,7 +118,7 @@ class TypeReader:
         return self._of_java(of_class_name(name))
 
     def _of_java(self, type_: JavaType) -> SerializerSnapshot | None:
-        # What Flink makes of a collection that is no field depends on how it is given.
+        # What Flink makes of a collection outside of a field depends on how it is given.
         return None if type_.name in COLLECTIONS and not type_.dimensions else self._extractor.of_type(type_)
 
     def _of_field(self, owner: str, name: str) -> SerializerSnapshot | None:

@@ -107,7 +107,7 @@ def changes_of_input(output: pa.Schema, before: dict[str, Any], after: dict[str,
 
 
 def _rows(state: dict[str, Any], schema: pa.Schema) -> dict[Any, Any]:
-    """A state's rows by their identity. A map without entries is no row."""
+    """A state's rows by their identity. A map without entries makes none."""
     rows = [row for row in state["rows"] if row["value"] != {"$map": []}]
     cells = [expected_row(row, schema, state["kind"], state["ttl"]) for row in rows]
     if state["kind"] == "TIMERS":

@@ -186,7 +186,7 @@ def pack(savepoints: Path, classes: dict[str, Path], rows: list[dict[str, Any]])
         put("rows.json", f"[{text}]\n".encode())
         for path in sorted(savepoints.rglob("_metadata")):
             put(f"savepoints/{path.relative_to(savepoints)}", path.read_bytes())
-        for path in sorted(classes["runner"].rglob("*.class")):  # what runs the jobs is no part of them
+        for path in sorted(classes["runner"].rglob("*.class")):  # the runner does not belong to the jobs
             name = path.relative_to(classes["runner"])
             if name.parts[0] == "declared":
                 put(f"classes/declared/{name.parts[1]}/{name}", path.read_bytes())

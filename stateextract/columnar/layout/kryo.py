@@ -205,7 +205,7 @@ class AnyOf(ObjectOrNull):
 
 @dataclass(frozen=True)
 class Required(ObjectOrNull):
-    """A place in which there is no null."""
+    """A place that has no nulls."""
 
     place: ObjectOrNull
 
