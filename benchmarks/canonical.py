@@ -35,8 +35,10 @@ from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.database import read_database, shares
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES

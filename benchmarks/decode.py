@@ -26,8 +26,11 @@ from stateextract.job.writer import column_encodings, parquet_settings
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups
+from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES, rows

@@ -27,7 +27,7 @@ from stateextract.files.cores import usable_cores
 from stateextract.options import JobOptions
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from tests.writers.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from benchmarks.measuring import Measurement, Size
 from benchmarks.values import Sample, main, measure_all
-from serializers.logical_types import LogicalType, row_fields
+from serializers.logical_types import row_fields
+from serializers.sql_type import LogicalType
 from tests.writers.shapes import NAMES
 
 _EPOCH = datetime(1970, 1, 1)

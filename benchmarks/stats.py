@@ -20,7 +20,9 @@ from benchmarks.decode import StateFile
 from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from stateextract.audit.collect import BATCH_ROWS
 from stateextract.audit.measure.state import MeasureOptions, StateStatistics
-from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES

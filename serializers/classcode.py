@@ -188,6 +188,3 @@ def parameter_types(descriptor: str) -> list[str]:
     if descriptor[:1] != "(" or descriptor[at : at + 1] != ")":
         raise FormatError(f"{descriptor[:200]!r} is not the type of a method")
     return found
-
-
-__all__ = ["ClassCode", "ClassLiteral", "Lambda", "Member", "Method", "parameter_types"]

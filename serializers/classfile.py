@@ -351,6 +351,3 @@ class _Signature:
                 found.append(self.type(depth + 1))
         self.next()
         return f"<{', '.join(found)}>" if found else ""
-
-
-__all__ = ["MAX_BYTES", "ClassFile", "ClassShape", "binary_name", "read_class", "read_shape"]

@@ -128,6 +128,3 @@ def _has_types(row: BinaryRow, rule: NameRule) -> bool:
 def _agrees(type_: LogicalType, layout: Layout) -> bool:
     """Where a plan does not record a part of a type, any column agrees."""
     return type_.root in ("", "RAW") or in_row(type_).arrow_type == layout.arrow_type
-
-
-__all__ = ["named_row"]

@@ -311,8 +311,3 @@ _IN_ROW: dict[str, Callable[[LogicalType, SerializerSnapshot | None], Layout]] =
     "VARIANT": lambda *_: _VARIANT,
     "BITMAP": lambda *_: _BYTES,
 }
-
-__all__ = [
-    "LogicalType", "alone", "decimal", "in_row", "named", "raw_value", "read_logical_type", "row_fields",
-    "timestamp_alone",
-]  # fmt: skip

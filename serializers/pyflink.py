@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from serializers.logical_types import LogicalType, named, read_logical_type, timestamp_alone
+from serializers.logical_types import named, read_logical_type, timestamp_alone
 from serializers.registry import SerializerSnapshot, describe, register
 from serializers.snapshots import simple
 from serializers.sql import TYPEUTILS, integers, java_objects, row_payload
+from serializers.sql_type import LogicalType
 from stateextract.columnar.layout import (
     Bool,
     Bytes,

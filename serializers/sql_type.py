@@ -81,6 +81,3 @@ def _encode(t: LogicalType) -> list[Any]:
 def _decode(values: Sequence[Any]) -> LogicalType:
     root, class_name, nullable, precision, scale, children, names = values
     return LogicalType(root, class_name, nullable, precision, scale, tuple(map(_decode, children)), tuple(names))
-
-
-__all__ = ["ANYWHERE", "PATTERN", "LogicalType", "NameRule", "decode_rules", "encode_rules"]

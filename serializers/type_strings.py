@@ -189,6 +189,3 @@ class _TypeParser:
             raise _Unclear
         months = units[0] in ("YEAR", "MONTH")
         return LogicalType("INTERVAL_YEAR_MONTH" if months else "INTERVAL_DAY_TIME", "")
-
-
-__all__ = ["plan_type"]

@@ -24,6 +24,3 @@ def derived(owner: object, name: str, inputs: object, make: Callable[[], T]) -> 
     if found is None or found[0] != inputs:
         found = kept[slot] = (inputs, make())
     return found[1]
-
-
-__all__ = ["derived"]

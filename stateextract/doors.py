@@ -112,6 +112,3 @@ def read_at(door: Door) -> Iterator[None]:
         yield
     finally:
         _outermost.reset(token)
-
-
-__all__ = ["OPTIONS", "Door", "api_door", "read_at"]

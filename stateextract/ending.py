@@ -57,6 +57,3 @@ def ending_by_exception() -> Iterator[None]:
     finally:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
-
-
-__all__ = ["Terminated", "ending_by_exception", "exit_code_of"]

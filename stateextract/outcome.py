@@ -161,6 +161,3 @@ def exit_code_of_check(verdicts: Iterable[Verdict]) -> ExitCode:
     if found & {Verdict.REFUSED, Verdict.LOSES}:
         return ExitCode.NOT_RESTORED
     return ExitCode.INCOMPLETE if Verdict.UNKNOWN in found else ExitCode.COMPLETE
-
-
-__all__ = ["ExitCode", "SnapshotStatus", "Status", "Verdict", "exit_code", "exit_code_of_check"]

@@ -136,24 +136,3 @@ def json_document(value: Any, **options: Any) -> str:
 def json_escapes(text: str) -> str:
     """JSON text of a value, with the escapes that JSON has for lone surrogates."""
     return text if text.isascii() else _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-__all__ = [
-    "LONGEST_NAME",
-    "LONGEST_TEXT",
-    "agreeing",
-    "distinct",
-    "find_named",
-    "json_document",
-    "json_escapes",
-    "lone_surrogates",
-    "named",
-    "one_line",
-    "plain_names",
-    "pluralize",
-    "printable",
-    "replaced",
-    "sentence",
-    "shortened",
-    "there_is",
-]  # fmt: skip

@@ -237,6 +237,3 @@ def _short(text: str, width: int) -> str:
     end = width // 5
     tail = chop_cells(text[::-1], end)[0][::-1]
     return f"{chop_cells(text, width - 1 - cell_len(tail))[0]}…{tail}"
-
-
-__all__ = ["UNLIMITED", "Cell", "Screen", "TextTable"]

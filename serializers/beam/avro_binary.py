@@ -120,6 +120,3 @@ def _layout(schema: Any, depth: int) -> Layout:
         return _array(_layout(schema["items"], depth + 1))
     known = _PLAIN.get(kind) if isinstance(kind, str) else None
     return known or Undecodable("AvroCoder", f"its schema has {json.dumps(kind)[:80]}")
-
-
-__all__ = ["avro_layout"]

@@ -67,6 +67,3 @@ def _decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeC
         if not nulls >> i & 1:
             row[part.name], reader.pos = interpret(part.layout, data, reader.pos, end, counts)
     return row if row else True, reader.pos
-
-
-__all__ = ["field_coder", "row_layout"]

@@ -100,5 +100,3 @@ def _namespace(reader: Reader, name: str, version: int) -> SerializerSnapshot:
 
 
 register(NAMESPACE, Text(), payload=_namespace)
-
-__all__ = ["LEGACY", "UNVERSIONED", "coder_of"]

@@ -136,20 +136,3 @@ def iterable(element: Layout) -> Python:
         return values, reader.pos
 
     return Python(decode, pa.list_(element.arrow_type or pa.bool_()), List(element))
-
-
-__all__ = [
-    "BYTES",
-    "INSTANT",
-    "REST",
-    "REST_OF_TEXT",
-    "TEXT",
-    "VARINT",
-    "VARLONG",
-    "as_text",
-    "decimal",
-    "framed",
-    "integer",
-    "iterable",
-    "length",
-]

@@ -27,7 +27,7 @@ from stateextract.restore.job import Check, JobOperator, NewJob, Report, StateCh
 from stateextract.snapshot.describe import read_classes
 from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.source import SnapshotSource
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from stateextract.state.plan_names import OperatorNames, queries_of_plan
 
 if TYPE_CHECKING:
@@ -293,6 +293,3 @@ def _has_structs(data_type: pa.DataType) -> bool:
     if pa.types.is_struct(data_type):
         return True
     return any(_has_structs(data_type.field(number).type) for number in range(data_type.num_fields))
-
-
-__all__ = ["check"]

@@ -15,7 +15,7 @@ from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.headers import StateFile
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from stateextract.state.target import Piece
 
 Count = int | StateExtractError
@@ -117,6 +117,3 @@ def read_together(
             raise files.with_location(error, file) from None
         # A compressed file is read through, so its content has partitions of other states, too.
         given |= {part.name for part in content.partitions if part.name in names and states[part.name].kind == "broadcast"}
-
-
-__all__ = ["Count", "count_rows", "read_together"]

@@ -96,6 +96,3 @@ def _starts(read_at: ReadAt, content: Content) -> Iterator[bytes]:
         ahead = ReadAhead(read_at.start_read, ((r.start, _HEAD) for r in content.ranges), most=4 * AHEAD)
         return iter(ahead.next, None)
     return (read_at(r.start, _HEAD) for r in content.ranges)
-
-
-__all__ = ["counts_in_files"]

@@ -24,6 +24,3 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 def _row(tag: str, cells: Sequence[object]) -> str:
     texts = ("" if cell is None else escape(named(str(cell))) for cell in cells)
     return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in texts)}</tr>"
-
-
-__all__ = ["MOST", "table"]

@@ -36,5 +36,3 @@ def list_snapshots(
 
 
 list_snapshots.__doc__ = f"{list_snapshots.__doc__}\n{keyword_docs(UsedBy.LISTING)}"
-
-__all__ = ["list_snapshots"]

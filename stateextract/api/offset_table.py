@@ -212,6 +212,3 @@ def _offsets(split: dict[str, Any]) -> dict[str, Any]:
         "next_offset": start if start is not None and start >= 0 else None, "stop_offset": stop,
         "stop_offset_name": None if stop is None else _NAMES.get(stop),
     }  # fmt: skip
-
-
-__all__ = ["SCHEMA", "kafka_offsets"]

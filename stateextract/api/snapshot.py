@@ -17,7 +17,7 @@ import pyarrow as pa
 from serializers import load_plugins
 from serializers.connectors import decode_coordinator
 from stateextract.api.html import table
-from stateextract.api.state import State, StateScope
+from stateextract.api.state import State
 from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError, leaving
@@ -30,7 +30,7 @@ from stateextract.printable import find_named, pluralize, there_is
 from stateextract.restore.answers import Backend
 from stateextract.restore.job import Report
 from stateextract.snapshot.forecast import Forecasts
-from stateextract.snapshot.headers import OnHeaders, ignore_progress, operator_label
+from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import OperatorInventory
 from stateextract.snapshot.kryo_pojos import lacking
 from stateextract.snapshot.missing import MissingFiles, missing_files
@@ -39,8 +39,7 @@ from stateextract.snapshot.python_types import StateTypes, Suggestion
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides
-from stateextract.state.engine import ReadOptions
-from stateextract.state.state_columns import StatePolicy
+from stateextract.state.state_columns import ReadOptions, StatePolicy
 
 Engine = Literal["auto", "kernel", "interpreter"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
@@ -468,6 +467,3 @@ class Operator:
         if len(matching) > 1:
             raise UsageError(f"the operator has a keyed and an operator state called {name!r}", advice="give the scope")
         return matching[0]
-
-
-__all__ = ["Engine", "Operator", "PathMap", "Snapshot", "UnnamedState", "open_snapshot", "opened_by"]

@@ -38,12 +38,7 @@ from stateextract.snapshot.python_types import Suggestion, is_python, suggestion
 from stateextract.snapshot.reader import overridden
 from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import (
-    Counters,
-    Piece,
-    ReadOptions,
-    StateCounters,
-)
+from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.flink_states import PYTHON_STATE
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.java_hash import ROW_KINDS, is_certain
@@ -58,7 +53,8 @@ from stateextract.state.keys.lookup import (
 )
 from stateextract.state.keys.pickled import pickles_of
 from stateextract.state.row_layout import RowLayout, row_layout
-from stateextract.state.state_columns import merged_raw_schema, merged_schema
+from stateextract.state.state_columns import ReadOptions, merged_raw_schema, merged_schema
+from stateextract.state.target import Piece
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator
@@ -563,6 +559,3 @@ def _portions(content: Content, small: int) -> Iterator[Content]:
 def suited(options: ReadOptions, size: int) -> ReadOptions:
     """The options for reading that many bytes, where they do not say what decodes."""
     return replace(options, engine=engines.engine_for(size)) if options.engine == "auto" else options
-
-
-__all__ = ["Coverage", "State", "StateScope", "suited"]

@@ -29,11 +29,13 @@ from stateextract.snapshot.coverage import UNSUPPORTED
 from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.snapshot.inventory import has_row_key
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import Counters, Piece, ReadOptions, StateCounters
+from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.java_hash import is_certain
 from stateextract.state.keys.key_groups import key_groups
 from stateextract.state.kinds import COORDINATOR, kind_word
+from stateextract.state.state_columns import ReadOptions
+from stateextract.state.target import Piece
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import OpenedSnapshot, Operator
@@ -258,6 +260,3 @@ class Validation:
 
     def _read(self, size: int) -> None:
         self._on_progress(size, 0)
-
-
-__all__ = ["DAMAGED", "SOUND", "UNCHECKED", "Finding", "OnProgress", "Validation"]

@@ -147,6 +147,3 @@ def _apart(part: Part) -> bool:
     if content.form is BodyKind.SST_FILES:
         return content.changes is None
     return content.form is BodyKind.OPERATOR and not content.whole
-
-
-__all__ = ["StatesPlan", "StatesTask", "plan_by_state"]

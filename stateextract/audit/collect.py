@@ -22,7 +22,7 @@ from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
-from stateextract.state.engine import Counters, StateCounters
+from stateextract.state.counters import Counters, StateCounters
 
 Key = tuple[int, str]
 """A state: the number of its operator in the plan, and its name."""
@@ -199,6 +199,3 @@ def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> t
     records = [encode_split(split) for split in splits]
     execute(Tasks(open_work, work.to_bytes(), sizes, records, prepare, here), on_report)
     return collected, reader
-
-
-__all__ = ["Collected", "Key", "StatisticsRunner", "Work", "collect", "open_work"]

@@ -412,10 +412,3 @@ def check_format(document: dict[str, Any]) -> None:
             f"the statistics document has format {str(given)[:50]!r}", expected=f"format {FORMAT}",
             advice="write it anew with this version",
         )  # fmt: skip
-
-
-__all__ = [
-    "FORMAT", "Big", "Bin", "ColumnDocument", "Distinct", "KeyGroup", "Lengths", "OperatorDocument", "Owned", "Owner", "Owners",
-    "Quantile", "SchemaField", "Skew", "Skews", "SnapshotDocument", "StateDocument", "Statistics", "Subtask", "Times", "Totals",
-    "Ttl", "check_format",
-]  # fmt: skip

@@ -65,6 +65,3 @@ def text_duration(ms: int) -> str:
         if ms >= _UNITS[unit]:
             return f"{ms // _UNITS[unit]} {unit}"
     return f"{ms} ms"
-
-
-__all__ = ["milliseconds", "moment", "text_duration", "times_to_live"]

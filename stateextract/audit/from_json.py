@@ -117,6 +117,3 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError as error:
         raise _Wrong(value, "a value of type float") from error
-
-
-__all__ = ["made_of"]

@@ -103,6 +103,3 @@ def _event_progress(operator: OperatorDocument, statistics: Mapping[int, StateSt
     starts = [found.latest_start for s in operator.states if (found := statistics.get(id(s))) is not None]
     known = [start for start in starts if start is not None]
     return ReachedTime(max(known), WINDOW) if known else None
-
-
-__all__ = ["clock_note", "judged"]

@@ -19,7 +19,7 @@ from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 
 MOST = 5
 """How many rows of an answer are given."""
@@ -87,6 +87,3 @@ def _batches(
     for number, part in enumerate(reader.in_order(parts, lambda _: only)):
         yield from (piece.batch for piece in reader.pieces(part, only, Counters()) if not piece.raw)
         on_part(number)
-
-
-__all__ = ["MOST", "query_state"]

@@ -333,17 +333,3 @@ def verdicts_as_dict(document: Statistics, verdicts: list[RuleResult]) -> dict[s
         "holds": all(verdict.holds for verdict in verdicts),
         "rules": [{"holds": verdict.holds, **asdict(verdict)} for verdict in verdicts],
     }
-
-
-__all__ = [
-    "LIMITS",
-    "Query",
-    "Rule",
-    "RuleFile",
-    "RuleResult",
-    "Schemas",
-    "Violation",
-    "judge",
-    "parse_rules",
-    "verdicts_as_dict",
-]  # fmt: skip

@@ -340,16 +340,3 @@ def _skew(parts: Sequence[tuple[int, int]], count: int, keys: int | None) -> Ske
         largest = sorted(values, reverse=True)[: max(-(-places // 100), 1)]
         measures += [max(values) * places / total, sum(largest) / total]
     return Skew(*measures)
-
-
-__all__ = [
-    "StatisticsOptions",
-    "StatisticsPlan",
-    "finalize",
-    "measured",
-    "operators_of",
-    "owners",
-    "plan_statistics",
-    "statistics",
-    "unread",
-]  # fmt: skip

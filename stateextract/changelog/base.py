@@ -323,6 +323,3 @@ def _elements(base: ChangedState, value: bytes) -> tuple[int, bytes]:
     if pos == end and elements:
         raise FormatError("a list ends after a separator")
     return len(elements), b"".join(elements)
-
-
-__all__ = ["BaseChanges"]

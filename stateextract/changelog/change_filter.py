@@ -182,6 +182,3 @@ class ChangeFilterPairDecoder(PairDecoderWrapper):
         if not value:
             raise FormatError("a map entry without its flag", offset=end)
         self.entries.append((bytes(data.view[row_end:key_end]), value if value[0] == 0 else b"\x01"))
-
-
-__all__ = ["ChangeFilterDecoder", "ChangeFilterPairDecoder", "Met", "MetMap"]

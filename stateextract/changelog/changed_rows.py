@@ -157,17 +157,3 @@ def joined(parts: Iterable[tuple[ChangedState, list[T]]]) -> list[tuple[ChangedS
 
 class UnresolvedError(UndecodableError):
     """A value that the job's own function made of others, which are all that the snapshot has."""
-
-
-__all__ = [
-    "PART_COST",
-    "ROW_COST",
-    "Found",
-    "MapEntry",
-    "MapRow",
-    "UnresolvedError",
-    "ValuePart",
-    "ValueRow",
-    "Written",
-    "joined",
-]  # fmt: skip

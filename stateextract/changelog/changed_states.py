@@ -82,6 +82,3 @@ def changed_state(header: KeyedHeader, meta: StateMeta, context: DescribeContext
         )
     parts = (fields.get("key", nothing), fields.get("namespace", nothing), value, element, user_key, user_value)
     return ChangedState(meta, row, shape, *map(value_end_of, parts))
-
-
-__all__ = ["LIST", "MAP", "MERGED", "QUEUE", "USER_KEYS_CHANGED", "VALUE", "ChangedState", "changed_state"]

@@ -162,9 +162,3 @@ def merged_header(base: KeyedHeader | None, changes: KeyedHeader) -> KeyedHeader
 def parse_changes_header(data: bytes) -> KeyedHeader:
     """The inverse of :func:`header_of`."""
     return parse_header(data, 0, len(data))
-
-
-__all__ = [
-    "UNKNOWN_KEY", "Declaration", "header_of", "key_of_header", "merged_header", "parse_changes_header", "parse_declaration",
-    "timer_key", "unknown_key",
-]  # fmt: skip

@@ -70,6 +70,3 @@ def pair_identity(state: ChangedState, prefix: int) -> PairIdentity:
     key, namespace = state.row.key_serializer, state.row.namespace_serializer
     lengths = key is not None and namespace is not None and not is_fixed_length(key) and not is_fixed_length(namespace)
     return PairIdentity(prefix, lengths)
-
-
-__all__ = ["GROUP_BYTES", "HeapIdentity", "PairIdentity", "pair_identity"]

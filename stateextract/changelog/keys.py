@@ -152,6 +152,3 @@ def _hashes_to(state: ChangedState, key: bytes, group: int, max_parallelism: int
     assert serializer is not None
     groups = key_groups(pa.scalar(value, layout.arrow_type), serializer, max_parallelism)
     return groups is not None and group in groups
-
-
-__all__ = ["FoundKey", "find_key"]

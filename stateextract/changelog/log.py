@@ -255,6 +255,3 @@ def _check_offset(offset: int, size: int, file: DatabaseFile) -> None:
 def _by_position(file: DatabaseFile) -> ReadAt:
     """``read_at`` by positions in the physical file, so that errors contain them."""
     return lambda at, n: file.read_at(at - file.start, n)
-
-
-__all__ = ["Files", "Log"]

@@ -141,6 +141,3 @@ def _one_after_the_other(parts: Sequence[pa.RecordBatch], rows: Sequence[MixedRo
             batch = batch.set_column(place, batch.schema.field(place), pa.array(index, pa.int32()))
         before += counts[:, number]
         yield batch
-
-
-__all__ = ["MixedRow", "WithLocation", "read_mixed"]

@@ -445,6 +445,3 @@ def _held(state: StateOverlay) -> int:
         else:
             held += sum(PART_COST + len(part.data) if isinstance(part, Written) else 8 for part in row.parts)
     return held
-
-
-__all__ = ["Declare", "Identity", "Overlay", "StateOverlay"]

@@ -157,6 +157,3 @@ class PairWriter:
         # What the changes took in their files is counted where they are read.
         part.of(state.name).bytes = 0
         self.counters.add(part)
-
-
-__all__ = ["GATHERED", "PairWriter"]

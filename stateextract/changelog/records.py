@@ -121,6 +121,3 @@ def _i32(window: Window, what: str) -> int:
     if data is None:
         raise TruncatedError(f"the data ends inside {what}", offset=window.offset())
     return int.from_bytes(data, "big", signed=True)
-
-
-__all__ = ["METADATA_GROUP", "Change", "Operation", "read_change_set", "read_metadata"]

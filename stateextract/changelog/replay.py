@@ -185,6 +185,3 @@ class Replay:
                 if not counted.engine:
                     plain = self.options.engine == "interpreter" or needs_interpreter(changed.state.row.layout)
                     counted.engine = "interpreter" if plain else "kernel"
-
-
-__all__ = ["HELD", "Materialized", "ReadBase", "Replay"]

@@ -176,6 +176,3 @@ def _trace() -> None:
     import traceback
 
     traceback.print_exc()
-
-
-__all__ = ["cli", "main", "run"]

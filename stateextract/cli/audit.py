@@ -161,6 +161,3 @@ def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
     out.print()
     held = sum(verdict.holds for verdict in verdicts)
     out.say(f"{held} of {pluralize(len(verdicts), 'rule', 'holds')}: {document.snapshot.path}")
-
-
-__all__ = ["RuleCheck", "audit"]

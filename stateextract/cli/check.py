@@ -251,6 +251,3 @@ def _summary(report: Report) -> str:
         Verdict.REFUSED: f"The snapshot does not restore, because of {of}",
         Verdict.UNKNOWN: f"{of} cannot be known offline",
     }[report.verdict]
-
-
-__all__ = ["check"]

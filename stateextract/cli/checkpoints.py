@@ -154,6 +154,3 @@ def _below(path: str | None, location: str) -> str:
         if folder and path is not None and path.startswith(f"{folder}/"):
             return path.removeprefix(f"{folder}/")
     return path or ""
-
-
-__all__ = ["checkpoints"]

@@ -50,6 +50,3 @@ def _given(context: click.Context) -> dict[str, Any]:
     at = max(i for i, word in enumerate(words) if word in ("--operator", "--state"))
     with context.command.make_context(context.info_name, words[:at], resilient_parsing=True) as made:
         return made.params
-
-
-__all__ = ["operator_names", "state_names"]

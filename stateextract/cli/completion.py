@@ -25,6 +25,3 @@ def completion(shell: str) -> None:
     # click's own, but for a look at the version of bash that is installed, which need not be the one that runs.
     script = made(root.command, {}, "stateextract", "_STATEEXTRACT_COMPLETE")
     click.echo(script.source_template % script.source_vars(), nl=False)
-
-
-__all__ = ["SHELLS", "completion"]

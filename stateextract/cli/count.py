@@ -93,6 +93,3 @@ def describe(state: State, found: Count) -> dict[str, Any]:
         found = copy(found)
         found.state = None
     return {**identity(state), "rows": None, "status": found.status, "reason": str(found)}
-
-
-__all__ = ["count", "describe"]

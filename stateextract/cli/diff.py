@@ -209,6 +209,3 @@ def _not_compared(result: DiffResult) -> Iterator[str]:
 
 def abbreviate(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:10])) + (", …" if len(names) > 10 else "")
-
-
-__all__ = ["diff", "show"]

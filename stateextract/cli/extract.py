@@ -147,6 +147,3 @@ def describe(outcome: JobResult, options: JobOptions) -> dict[str, Any]:
         "coverage": json.loads(outcome.coverage.to_json()),
         "exit_code": outcome.exit_code,
     }
-
-
-__all__ = ["describe", "extract"]

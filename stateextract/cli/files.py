@@ -67,6 +67,3 @@ def _show(rows: list[dict[str, Any]], metadata: str) -> None:
     sizes = dict(zip(ranges, (row["stream_size_in_bytes"] for row in rows), strict=True))
     more = f" ({pluralize(len(rows), 'reference')} to them)" if len(rows) > len(sizes) else ""
     out.say(f"\n{pluralize(len(sizes), 'stream')}{more}, {text_size(sum(sizes.values()))}, in {folder}")
-
-
-__all__ = ["files"]

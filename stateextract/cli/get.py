@@ -134,6 +134,3 @@ def _look_up(states: Sequence[State], key: str, namespace: str | None, name: str
         frozenset().union(*known) if len(known) == len(groups) else None,
         likely,
     )
-
-
-__all__ = ["get"]

@@ -143,6 +143,3 @@ def _show(found: _FirstRows, table: pa.Table, limit: int, vertical: bool) -> Non
         from stateextract.snapshot.coverage import UNTYPED
 
         out.say(f"Note: {UNTYPED}.")
-
-
-__all__ = ["head"]

@@ -194,6 +194,3 @@ def signed_size(value: int, signed: bool = False) -> str:
 
     sign = "-" if value < 0 else "+" if value and signed else ""
     return f"{sign}{text_size(abs(value))}"
-
-
-__all__ = ["history", "signed_number", "signed_size"]

@@ -197,6 +197,3 @@ def _cells(state: State) -> list[str | Cell]:
     status = Cell(state.coverage.status, state.coverage.reason)
     size = text_size(state.size) if state.size is not None else ""
     return [state.name or "(not known)", state.kind, columns.get("key", ""), columns.get("namespace", ""), value, size, status]
-
-
-__all__ = ["describe", "inspect", "show"]

@@ -62,6 +62,3 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 def _text(number: int | None) -> str:
     return "" if number is None else str(number)
-
-
-__all__ = ["kafka_offsets"]

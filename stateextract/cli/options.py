@@ -84,6 +84,3 @@ def _format(choices: list[str], text: str) -> Callable[[F], F]:
         )(wide_option(debug_option(command)))
 
     return decorate
-
-
-__all__ = ["Settings", "complain", "debug_option", "door_of", "format_option", "rows_format_option", "wide_option"]

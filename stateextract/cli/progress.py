@@ -171,6 +171,3 @@ class HeadersBar:
         if done == count:
             self._meter.__exit__()
             self._meter = None
-
-
-__all__ = ["DELAY", "HeadersBar", "Meter", "counted"]

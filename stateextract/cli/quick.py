@@ -26,6 +26,3 @@ def without_pandas() -> None:
         pa.array([0])
     finally:
         sys.meta_path.remove(finder)
-
-
-__all__ = ["without_pandas"]

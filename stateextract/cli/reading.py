@@ -281,26 +281,3 @@ def metered(title: str, state: State, key_groups: frozenset[int] | None = None) 
             yield meter
         finally:
             state.on_progress = None
-
-
-__all__ = [
-    "TIMERS",
-    "CoordinatorRow",
-    "chosen_coordinators",
-    "chosen_states",
-    "config_option",
-    "coordinator_identity",
-    "coordinator_status",
-    "identity",
-    "job_options",
-    "metered",
-    "opened",
-    "operator_option",
-    "read_options",
-    "select_state",
-    "snapshot_options",
-    "state_options",
-    "the_coordinator",
-    "the_operator",
-    "the_states",
-]

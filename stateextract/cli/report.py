@@ -84,6 +84,3 @@ def _documents(name: str) -> Iterator[Statistics | Recorded]:
             yield Statistics.from_json(read_text(str(file), "--from"))
         except UsageError as error:
             raise error.at(file=str(file)) from error
-
-
-__all__ = ["report"]

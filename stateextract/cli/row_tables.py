@@ -73,6 +73,3 @@ def print_rows(table: pa.Table, out: Screen, vertical: bool = False) -> None:
     rows = list(zip(*([text_value(value) for value in table[name]] for name in names), strict=True))
     numbers = [f.name for f in table.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)]
     out.show(TextTable(names, rows, numbers, names=(), keys=1, group=False))
-
-
-__all__ = ["json_rows", "print_document", "print_rows"]

@@ -85,6 +85,3 @@ def describe(state: State) -> dict[str, Any]:
         "reason": reason,
         "columns": columns,
     }
-
-
-__all__ = ["describe", "schema"]

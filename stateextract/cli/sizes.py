@@ -13,6 +13,3 @@ def text_size(size: int | None) -> str:
             return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} TB"
-
-
-__all__ = ["text_size"]

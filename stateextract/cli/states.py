@@ -57,6 +57,3 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
 
 def _label(row: dict[str, Any]) -> str:
     return str(row["operator_uid"] or row["operator_name"] or row["operator_id"] or "(job)")
-
-
-__all__ = ["states"]

@@ -138,6 +138,3 @@ def measured(options: JobOptions, statistics_options: StatisticsOptions, workers
     without_pandas()
     with Meter("stats") as meter:
         return statistics(options, statistics_options, counted(meter, on_this_machine(workers)), on_headers=meter.headers)
-
-
-__all__ = ["make_statistics_options", "measured", "read_text", "statistics_flags", "stats", "written"]

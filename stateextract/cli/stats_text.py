@@ -236,6 +236,3 @@ def _remarks(document: Statistics) -> Iterable[str]:
         for problem in dict.fromkeys(p for p in state.problems if p != state.reason and not is_caused(p)):
             location = f"{named(operator.operator_label)} / {named(state.state_name or state.form)}"
             yield sentence(f"{location}: {api_door().reason(problem)}")
-
-
-__all__ = ["show"]

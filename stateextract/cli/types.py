@@ -92,6 +92,3 @@ def _line(s: Suggestion) -> str:
 
 def _has(text: str, word: str) -> bool:
     return word.lower() in text.lower()
-
-
-__all__ = ["types"]

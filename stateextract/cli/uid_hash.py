@@ -25,6 +25,3 @@ def uid_hash(uids: tuple[str, ...], format_: str) -> None:
         return
     for uid, id_ in ids:
         click.echo(id_ if len(ids) == 1 else f"{id_}  {uid}")
-
-
-__all__ = ["uid_hash"]

@@ -118,6 +118,3 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
     if code == ExitCode.FAILED and all(f.status != "damaged" for f in findings):
         conclusions[1] = "Not all files can be read"
     out.say(f"\n{conclusions[code]}: {snapshot.path}")
-
-
-__all__ = ["describe", "exit_code", "validate"]

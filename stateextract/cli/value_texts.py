@@ -31,6 +31,3 @@ def _compact(value: Any) -> str:
             return "{" + ", ".join(f"{_compact(v['key'])}: {_compact(v['value'])}" for v in value) + "}"
         return "[" + ", ".join(map(_compact, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
-
-
-__all__ = ["text_value"]

@@ -379,6 +379,3 @@ def _table(step: _Step) -> Any:
                 cells.append("" if change is None else text(change, True))
         rows.append(cells)
     return TextTable(columns, rows, columns[2:])
-
-
-__all__ = ["watch"]

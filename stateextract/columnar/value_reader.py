@@ -94,5 +94,3 @@ def room_of(value: Any) -> int:
 
 
 _FIXED: Final = frozenset((int, float, bool, type(None)))
-
-__all__ = ["Empty", "Leaf", "ValueReader", "room_of"]

@@ -189,9 +189,3 @@ def _not_unique(how: Comparison, before: pa.RecordBatch, after: pa.RecordBatch, 
         key_group=group,
         advice="where their times differ below the microsecond, set --timestamps to nanoseconds",
     )
-
-
-__all__ = [
-    "ADDED", "AFTER", "BEFORE", "CHANGE", "CHANGED", "FIELDS", "KEY_GROUP", "REMOVED", "Comparison", "compare",
-    "comparison",
-]  # fmt: skip

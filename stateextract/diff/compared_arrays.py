@@ -66,6 +66,3 @@ def _bytes(buffer: pa.Buffer | None) -> npt.NDArray[np.uint8]:
     if buffer is None or buffer.size == 0:
         return np.zeros(1, np.uint8)
     return np.frombuffer(buffer, np.uint8)
-
-
-__all__ = ["byte_strings", "is_bytes", "list_offsets", "numbers"]

@@ -50,6 +50,3 @@ def coordinator_pairs(before: Plan, after: Plan) -> Iterator[CoordinatorPair]:
             label, operator, None if was is None else len(was.data), None if is_ is None else len(is_.data),
             was is not None and is_ is not None and was.data == is_.data,
         )  # fmt: skip
-
-
-__all__ = ["CoordinatorPair", "coordinator_pairs"]

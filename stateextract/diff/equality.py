@@ -162,6 +162,3 @@ def _all(bits: Bits, lengths: Numbers) -> Bits:
     starts = np.cumsum(lengths) - lengths
     result: Bits = np.logical_and.reduceat(bits, starts)
     return result
-
-
-__all__ = ["OnMap", "differences", "equal", "places_of_runs"]

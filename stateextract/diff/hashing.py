@@ -53,6 +53,3 @@ def hashes(array: pa.Array, shape: Shape = PLAIN) -> Numbers:
     if there is not None:
         out[~there] = _NULL
     return out
-
-
-__all__ = ["hashes", "row_hashes"]

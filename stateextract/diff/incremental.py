@@ -155,6 +155,3 @@ def _within(parts: Sequence[Part], key_groups: range) -> Part | None:
         for content in part.content.of_key_groups(key_groups):
             return replace(part, content=content)
     return None
-
-
-__all__ = ["LOOKUP", "Sharing", "reason_for_full", "segments", "sharing_of"]

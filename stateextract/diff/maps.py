@@ -39,6 +39,3 @@ def _entries(array: pa.Array, rows: Numbers) -> tuple[Numbers, pa.StructArray]:
         lengths = np.where(there[rows], lengths, 0)
     maps: Numbers = np.repeat(np.arange(len(rows), dtype=np.int64), lengths)
     return maps, elements.take(pa.array(places_of_runs(offsets[rows], lengths)))
-
-
-__all__ = ["changed_entries"]

@@ -129,6 +129,3 @@ def compile_once() -> None:
     bag = Shape(unordered=True)
     columns = [(pa.array([1]), PLAIN), (pa.array(["x"]), PLAIN), (pa.array([[1]]), PLAIN), (pa.array([[1]]), bag)]
     pair_rows(columns, 1, columns, 1)
-
-
-__all__ = ["Columns", "Pairs", "compile_once", "pair_rows"]

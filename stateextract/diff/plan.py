@@ -447,9 +447,3 @@ def of_key_groups(parts: Sequence[Part], wanted: Sequence[int]) -> list[Part]:
     """What of the parts is in some key groups."""
     groups = frozenset(wanted)
     return [replace(part, content=content) for part in parts for content in part.content.of_key_groups(groups)]
-
-
-__all__ = [
-    "DiffContext", "DiffOptions", "DiffPlan", "DiffState", "DiffUnit", "SnapshotInput", "diff_units", "make_diff_plan",
-    "of_key_groups",
-]  # fmt: skip

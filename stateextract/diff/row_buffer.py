@@ -192,6 +192,3 @@ def _whole(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBat
         return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
     columns = [pa.concat_arrays([batch.column(i) for batch in batches]) for i in range(len(schema))]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-__all__ = ["SpillingRowBuffer"]

@@ -296,6 +296,3 @@ def _run_split(shared: _Shared, task: int, units: Sequence[DiffUnit], runner: Di
             writer.abort()
         raise
     return TaskReport(counts, files, runner.bytes_read - read_before)
-
-
-__all__ = ["DiffResult", "TaskReport", "open_shared", "packed", "run_diff"]

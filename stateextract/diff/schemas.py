@@ -99,6 +99,3 @@ def _as_text(a: pa.DataType, b: pa.DataType, path: str) -> pa.DataType:
     if pa.types.is_nested(a) or pa.types.is_nested(b):
         raise UnsupportedError(f"{path} was {a} and is {b}, which cannot be compared")
     return pa.binary() if pa.types.is_binary(a) or pa.types.is_binary(b) else pa.string()
-
-
-__all__ = ["SchemaChange", "merged_schema", "schema_changes"]

@@ -137,16 +137,3 @@ def _fields(fields: Iterable[Field]) -> Shape:
     children = {f.name: layout_shape(f.layout) for f in fields}
     children = {name: shape for name, shape in children.items() if shape is not PLAIN}
     return Shape(children=children) if children else PLAIN
-
-
-__all__ = [
-    "ELEMENT",
-    "LAST_ACCESS",
-    "PLAIN",
-    "Shape",
-    "hidden_at",
-    "layout_shape",
-    "merged",
-    "merged_pair",
-    "row_shape",
-]

@@ -97,6 +97,3 @@ class SnapshotStates:
 def scope_of(state: PlannedState) -> StateScope:
     """Whether it is keyed state or operator state."""
     return "operator" if state.entry.kind in OPERATOR_KINDS else "keyed"
-
-
-__all__ = ["SnapshotStates", "scope_of"]

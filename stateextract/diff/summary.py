@@ -84,6 +84,3 @@ class DiffCounts:
         """The inverse of :meth:`as_dict`."""
         entries = {path: EntryCounts(**counts) for path, counts in data["entries"].items()}
         return cls(**{**data, "entries": entries})
-
-
-__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "UNSURE", "DiffCounts", "EntryCounts"]

@@ -30,7 +30,7 @@ from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.snapshot.stores import open_store
 from stateextract.state.bodies.differing import differing_rows
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.kinds import BROADCAST, TIMER
 from stateextract.state.row_layout import row_layout
@@ -278,6 +278,3 @@ class DiffRunner:
 def _lost(counters: Counters, name: str) -> bool:
     read = counters.states.get(name)
     return read is not None and read.incomplete
-
-
-__all__ = ["DiffRunner", "StateDiff"]

@@ -346,6 +346,3 @@ def _pickled(number: int, good: bool, value: Any) -> bytes:
         return data
     except Exception:  # an error of which no copy can be made
         return pickle.dumps((number, False, OSError(str(value))))
-
-
-__all__ = ["ClientProcess", "no_answer", "serve"]

@@ -407,6 +407,3 @@ def access_error(error: BaseException, scheme: str) -> tuple[str, str] | None:
     if scheme not in STORES or not (isinstance(error, PermissionError) or _DENIED.search(reason)):
         return None
     return f"the store refused access: {reason}", STORES[scheme].advice
-
-
-__all__ = ["STORES", "TIMEOUT", "access_error", "connect", "problem_of", "within", "without_queries"]

@@ -62,6 +62,3 @@ def _one_level(infos: list[Any], base: str) -> list[Any]:
         else:
             entries[name] = info
     return list(entries.values())
-
-
-__all__ = ["GoogleStorage"]

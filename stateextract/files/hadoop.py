@@ -401,6 +401,3 @@ class _WebSink:
         self._send("APPEND", "post", data)
 
     def close(self) -> None: ...
-
-
-__all__ = ["HadoopFileSystem", "Limit", "NativeFileSystem", "Sink", "Source", "WebFileSystem"]

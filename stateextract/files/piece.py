@@ -41,6 +41,3 @@ class FilePiece:
         if self._on_read is not None:
             self._on_read(length)
         return length
-
-
-__all__ = ["FilePiece"]

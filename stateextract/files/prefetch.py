@@ -195,6 +195,3 @@ class PrefetchedFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-__all__ = ["AHEAD", "FilePrefetcher", "PendingFile", "PrefetchRequest", "PrefetchedFile", "in_order"]

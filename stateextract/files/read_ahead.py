@@ -48,6 +48,3 @@ class ReadAhead:
                 f"the file ends {length - len(data)} bytes before its data does", offset=offset + len(data)
             )
         return data
-
-
-__all__ = ["AHEAD", "ReadAhead", "StartRead"]

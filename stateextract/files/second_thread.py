@@ -65,6 +65,3 @@ def _ended(other: Future[B]) -> None:
             interruption = error
     if interruption is not None:
         raise interruption
-
-
-__all__ = ["SecondThread", "done"]

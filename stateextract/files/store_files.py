@@ -76,6 +76,3 @@ class OutputFile(_StoreFile):
             self.closed = True
             self.flush()
             self._complete()
-
-
-__all__ = ["PIECE", "InputFile", "OutputFile"]

@@ -34,5 +34,3 @@ class IoThreadPool:
 
 OPENING = IoThreadPool(8, "open")
 READING = IoThreadPool(16, "read")
-
-__all__ = ["OPENING", "READING", "IoThreadPool"]

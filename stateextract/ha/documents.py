@@ -51,6 +51,3 @@ def _check_events(text: str) -> None:
                 raise FormatError(f"line {event.start_mark.line + 1} of the YAML has more than {_DEEPEST} levels")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-
-
-__all__ = ["parse_documents"]

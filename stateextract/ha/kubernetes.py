@@ -69,6 +69,3 @@ def _store(document: Mapping[str, Any]) -> JobStore | None:
             id_ = int(digits) if digits.isascii() and digits.isdigit() else None
             store.entries.append(StoreEntry(key, id_, problem=error))
     return store
-
-
-__all__ = ["is_config_map", "stores_of_config_maps"]

@@ -190,8 +190,3 @@ def _flag(value: JavaObject, name: str) -> bool:
     if not isinstance(flag, bool):
         raise FormatError(f"{value.class_name} has no flag {name}")
     return flag
-
-
-__all__ = [
-    "COMPLETED", "MOST_ENTRY_BYTES", "CompletedCheckpoint", "EntryHandle", "parse_completed_checkpoint", "parse_entry",
-]  # fmt: skip

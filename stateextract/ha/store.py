@@ -91,6 +91,3 @@ def in_order(stores: Iterable[JobStore]) -> list[JobStore]:
     for store in found:
         store.entries.sort(key=lambda entry: entry.name)
     return found
-
-
-__all__ = ["JOB_ID", "JobStore", "StoreEntry", "decode_base64", "entry_of", "in_order"]

@@ -98,6 +98,3 @@ def is_dump(document: Any) -> bool:
 def is_below(node: str, path: str) -> bool:
     """Whether a node is at a path or below it."""
     return path == "/" or node == path or node.startswith(f"{path}/")
-
-
-__all__ = ["is_below", "is_dump", "is_needed", "nodes_of_dump", "stores_of_znodes"]

@@ -337,6 +337,3 @@ def claims_among(entries: Iterable[pafs.FileInfo]) -> dict[str, bool]:
                 job = entry.base_name[len(kind) :]
                 found[job] = found.get(job, False) or kind == WRITER
     return found
-
-
-__all__ = ["CANDIDATE", "DEAD_SECONDS", "WRITER", "Claim", "Sign", "ThisProcess", "claims_among", "start_of"]

@@ -383,6 +383,3 @@ def _is_of_jobs(entry: pafs.FileInfo) -> bool:
 
 def _of_jobs(name: str) -> bool:
     return name.startswith((CANDIDATE, WRITER)) or _STAGING_NAME.fullmatch(name) is not None
-
-
-__all__ = ["COVERAGE", "STAGING", "SUCCESS", "Commit", "new_job_id", "publishing"]

@@ -242,9 +242,3 @@ def _prepare() -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-
-
-__all__ = [
-    "Execute", "OnReport", "RunTask", "Tasks", "in_this_process", "keep_memory", "on_this_machine", "opened", "processes",
-    "reports_of",
-]  # fmt: skip

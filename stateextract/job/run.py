@@ -270,6 +270,3 @@ def file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptio
         return WrittenFile(path, table.num_rows, int(fs.get_file_info(full).size))
     except OSError as error:
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error
-
-
-__all__ = ["JobResult", "file_of_driver", "run_job"]

@@ -27,7 +27,7 @@ from stateextract.errors import (
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from stateextract.state.target import Piece
 
 T = TypeVar("T")
@@ -142,6 +142,3 @@ def _lose(part: Part, name: str, error: StateExtractError, counters: Counters) -
         read.lost_entries += sum(len(p.offsets) for p in content.partitions if p.name == name) or 1
     read.problem(str(error))
     read.failure = read.failure or error.status
-
-
-__all__ = ["Attempt", "salvage"]

@@ -30,7 +30,7 @@ from stateextract.snapshot.content import Content
 from stateextract.snapshot.describe import decode_context, encode_context
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import KeyGroupRange
+from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.operator import Partition
 from stateextract.state.state_columns import StatePolicy
 
@@ -196,16 +196,3 @@ def plan_file(context: SplitContext, splits: Sequence[Sequence[Part]]) -> tuple[
 def writer_options(options: JobOptions) -> WriterOptions:
     """The options of the writer."""
     return WriterOptions(options.compression, options.target_file_bytes, options.row_group_bytes, options.memory_bytes)
-
-
-__all__ = [
-    "OperatorTargets",
-    "Part",
-    "SplitContext",
-    "StateTarget",
-    "decode_split",
-    "encode_split",
-    "pack",
-    "plan_file",
-    "writer_options",
-]  # fmt: skip

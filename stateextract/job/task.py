@@ -30,7 +30,7 @@ from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,3 @@ def compile_once(size: int | None = None) -> None:
     if engine_for(sys.maxsize if size is None else size) == "auto":
         for compiled in kernels:
             compiled.prepare()
-
-
-__all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "encode_plan_location", "open_runner"]

@@ -301,6 +301,3 @@ def write_error(error: Exception, where: str) -> OutputError:
     if "No space left" in reason or getattr(error, "errno", None) == errno.ENOSPC:
         return OutputError("the disk is full", file=where, advice="free space or choose another --output")
     return OutputError(f"the output cannot be written: {reason}", file=where)
-
-
-__all__ = ["TaskWriter", "WriterOptions", "WrittenFile", "column_encodings", "parquet_settings", "write_error"]

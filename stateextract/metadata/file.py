@@ -46,6 +46,3 @@ def _bytes_of(file: OpenFile) -> bytes:
         )
     rest = file.read_at(len(first), size - len(first)) if size > len(first) else b""
     return first + rest
-
-
-__all__ = ["MOST_BYTES", "read_bytes", "read_metadata"]

@@ -70,6 +70,3 @@ def _row(row: CheckRow) -> str:
 
 def _text(text: str) -> str:
     return escape(one_line(text))
-
-
-__all__ = ["CheckRow", "check_page"]

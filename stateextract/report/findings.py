@@ -112,6 +112,3 @@ def _expired(state: StateDocument) -> str | None:
     if state.ttl is None or not state.ttl.expired:
         return None
     return f"{state.ttl.expired:,} of {state.ttl.rows_with_time:,}"
-
-
-__all__ = ["PARTIAL", "ROWS_PER_SUBTASK", "SUBTASK_SKEW", "UNREAD", "findings"]

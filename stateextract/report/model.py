@@ -203,6 +203,3 @@ def _history(ordered: Sequence[Recorded]) -> dict[str, Any]:
             for one in series_of([one.rows for one in ordered])
         ],
     }
-
-
-__all__ = ["page_model", "snapshots_of"]

@@ -87,6 +87,3 @@ def _asset(name: str) -> str:
 
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-__all__ = ["SCRIPTS", "embedded", "report_page"]

@@ -37,6 +37,3 @@ def value_text(value: Any, longest: int = LONGEST) -> str | None:
 def _escaped(character: str) -> str:
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\u{{{code:x}}}"
-
-
-__all__ = ["LONGEST", "value_text", "visible"]

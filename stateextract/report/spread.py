@@ -41,6 +41,3 @@ def spread(places: Iterable[tuple[int, int, int]], count: int) -> dict[str, Any]
         "bytes": sizes,
         "heaviest": [list(place) for place in heaviest],
     }
-
-
-__all__ = ["BINS", "HEAVIEST", "spread"]

@@ -121,6 +121,3 @@ class Findings:
     def verdict(self) -> Verdict:
         """The verdict of all remarks."""
         return worst(remark.verdict for remark in self.remarks)
-
-
-__all__ = ["BACKENDS", "Answer", "Backend", "Findings", "Phase", "Release", "Remark", "worst"]

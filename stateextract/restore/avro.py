@@ -164,6 +164,3 @@ def _name(type_: AvroType) -> str:
 
 def _where(at: str) -> str:
     return f"{at.removeprefix('.')}: " if at else ""
-
-
-__all__ = ["Resolution", "schemas"]

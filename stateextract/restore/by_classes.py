@@ -269,6 +269,3 @@ def _each_once(snapshots: list[SerializerSnapshot]) -> list[SerializerSnapshot]:
         if snapshot not in found:
             found.append(snapshot)
     return found
-
-
-__all__ = ["ByClasses", "Candidates"]

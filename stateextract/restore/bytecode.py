@@ -399,6 +399,3 @@ class Interpreter:
                 ahead += found.elements.values()
             elif isinstance(found, Call):
                 ahead += found.arguments
-
-
-__all__ = ["MAX_STEPS", "Array", "Call", "Constant", "FieldValue", "Interpreter", "New", "Value", "Watcher"]

@@ -176,6 +176,3 @@ def _entry(jar: memoryview, entry: zipfile.ZipInfo) -> bytes:
 
 def _class_name(path: str) -> str:
     return path.removesuffix(".class").replace("\\", "/").replace("/", ".")
-
-
-__all__ = ["JobClasses", "is_library"]

@@ -197,5 +197,3 @@ _FAMILIES: dict[str, Rule] = {
     **dict.fromkeys(AVRO_SNAPSHOTS, avro.schemas),
 }
 """Snapshot classes with rules of their own."""
-
-__all__ = ["Comparer", "label", "part_names", "short"]

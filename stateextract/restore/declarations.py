@@ -338,6 +338,3 @@ def _of_all_windows(store: Sequence[Value]) -> bool:
 def resolved_in(declarations: Declarations, value: Value) -> Value:
     """The value of a field that has only one, of others the value itself."""
     return _resolved(value, declarations.fields)
-
-
-__all__ = ["Declaration", "Declarations", "read_declarations", "resolved_in"]

@@ -130,6 +130,3 @@ def _built_in(field: SerializerSnapshot) -> SerializerSnapshot:
 
 def _unknown(type_: str) -> SerializerSnapshot:
     return SerializerSnapshot("", 0, details={"unknown": "derived", "type": type_})
-
-
-__all__ = ["Derivation", "upgraded"]

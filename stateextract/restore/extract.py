@@ -264,6 +264,3 @@ def kryo(name: str) -> SerializerSnapshot:
 def composite(class_name: str, *nested: SerializerSnapshot, **details: str) -> SerializerSnapshot:
     """A serializer of these parts."""
     return SerializerSnapshot(class_name, 3, 1, details=details, nested=nested)
-
-
-__all__ = ["COLLECTIONS", "Extractor", "composite", "in_flink_2", "kryo", "simple"]

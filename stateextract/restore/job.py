@@ -713,16 +713,3 @@ def release_of(text: str) -> Release | None:
     if not 1 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
         return None
     return Release(int(parts[0]), int(parts[1]) if len(parts) > 1 else None)
-
-
-__all__ = [
-    "Check",
-    "JobOperator",
-    "NewJob",
-    "Report",
-    "StateCheck",
-    "Values",
-    "default_max_parallelism",
-    "operators_of",
-    "release_of",
-]  # fmt: skip

@@ -151,15 +151,3 @@ def _changes(name: str, old: JobClasses, new: JobClasses) -> Iterator[tuple[Clas
 
 def _shape(model: ClassModel) -> ClassModel:
     return replace(model, fields=tuple(sorted(model.fields, key=lambda f: f.name)))
-
-
-__all__ = [
-    "GONE_IN_2",
-    "doubt_of_fields",
-    "doubt_of_upgrade",
-    "generic",
-    "is_flink_2",
-    "may_mean_other",
-    "must_fail",
-    "reachable",
-]

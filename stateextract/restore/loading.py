@@ -158,6 +158,3 @@ class Loader:
             advice = f"use {instead} in the new job; {advice}" if instead else advice
             text = f"IOException: Could not find class in classpath: {reason}"
             self.findings.add(Verdict.REFUSED, Phase.RESTORE, text, advice)
-
-
-__all__ = ["Loader"]

@@ -165,6 +165,3 @@ def _list(names: list[str]) -> str:
 
 def _is(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
-
-
-__all__ = ["pojo_fields", "pojos", "subclass_snapshots"]

@@ -53,6 +53,3 @@ def removed_class(name: str) -> Removed | None:
     if name.startswith(_STAYS):
         return None
     return next((removed for prefix, removed in _CLASSES.items() if name.startswith(prefix)), None)
-
-
-__all__ = ["STATES", "Removed", "removed_class"]

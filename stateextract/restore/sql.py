@@ -56,6 +56,3 @@ def _types(snapshot: SerializerSnapshot) -> Iterator[LogicalType]:
 
 def _text(types: list[LogicalType]) -> str:
     return f"({', '.join(map(str, types))})"
-
-
-__all__ = ["TYPES", "rows"]

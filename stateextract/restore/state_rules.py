@@ -92,6 +92,3 @@ def _named(comparer: Comparer, number: int, what: str) -> None:
     for i, remark in enumerate(remarks[number:], number):
         if remark.verdict is Verdict.REFUSED and "Exception: " not in remark.reason:
             remarks[i] = replace(remark, reason=f"StateMigrationException: {what}: {remark.reason}")
-
-
-__all__ = ["KEY_RULE", "check_state", "strict"]

@@ -35,6 +35,3 @@ def switched(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapsho
 
 def _value(snapshot: SerializerSnapshot) -> SerializerSnapshot:
     return snapshot.nested[1] if is_ttl(snapshot) else snapshot
-
-
-__all__ = ["switched"]

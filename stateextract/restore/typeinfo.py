@@ -245,6 +245,3 @@ def _primitives(name: str) -> SerializerSnapshot:
 
 def _strings() -> SerializerSnapshot:
     return SerializerSnapshot(ARRAY + "StringArraySerializer$StringArraySerializerSnapshot", 3)
-
-
-__all__ = ["TypeReader"]

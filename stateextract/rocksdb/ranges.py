@@ -60,6 +60,3 @@ def _begin(one: KeyRange) -> bytes:
 
 def _end(one: KeyRange) -> tuple[bool, bytes]:
     return one[1] is None, one[1] or b""
-
-
-__all__ = ["EVERYTHING", "KeyRange", "KeyRanges", "clipped", "following", "meeting", "united"]

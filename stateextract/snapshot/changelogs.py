@@ -191,6 +191,3 @@ def _clipped(file: StateFile, key_groups: Iterable[int]) -> StateFile:
     selected = set(key_groups)
     ranges = tuple(r for r in file.content.ranges if r.key_group in selected)
     return file if ranges == file.content.ranges else replace(file, content=replace(file.content, ranges=ranges))
-
-
-__all__ = ["Changelog", "find_keys", "materialized_parts", "open_log", "part_with"]

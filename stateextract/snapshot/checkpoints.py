@@ -380,9 +380,3 @@ def _held_row(
     row.snapshot_kind = row.snapshot_kind or completed.properties.kind
     row.snapshot_format = row.snapshot_format or completed.properties.format
     return row
-
-
-__all__ = [
-    "SCHEMA", "Folder", "Listing", "SnapshotRow", "Stream", "is_of", "job_of", "locate_streams",
-    "snapshot_folders", "snapshots_of",
-]  # fmt: skip

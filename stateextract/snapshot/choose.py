@@ -164,6 +164,3 @@ _ADVICE = {
     RestoreOutcome.NOTHING: "give the folder of the checkpoints",
     RestoreOutcome.RESTORES: None,
 }
-
-
-__all__ = ["choose_snapshot", "held_snapshot"]

@@ -92,6 +92,3 @@ def _completed(job: str, number: int, store: Store) -> Completed | None:
         if entry is not None and not entry.is_dir and entry.size != 0:
             return Completed(entry.mtime or 0.0, number, name_of(job), uri)
     return None
-
-
-__all__ = ["Completed", "completed_checkpoint", "completed_checkpoints", "newest_completed"]

@@ -307,6 +307,3 @@ def _decided(read_at: ReadAt, header: KeyedHeader, content: Content, options: Re
 
 def _described(error: StateExtractError) -> str:
     return f"{error.message} at {error.offset}"
-
-
-__all__ = ["NO_DATA", "Content", "Header", "KnownHeaders", "OpenLog", "read_content", "read_header"]

@@ -16,7 +16,7 @@ from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, named, pluralize, sentence
 from stateextract.state.causes import Cause, causes_of, causes_once, is_caused
-from stateextract.state.engine import StateCounters
+from stateextract.state.counters import StateCounters
 from stateextract.state.kinds import BROADCAST
 
 if TYPE_CHECKING:
@@ -237,20 +237,3 @@ def _remarks(entry: CoverageEntry) -> list[str]:
     if entry.decoded_in_python and "interpreter" in read.engine:
         remarks.append("decoded in Python")
     return [*remarks, *(problem for problem in read.problems if not is_caused(problem))]
-
-
-__all__ = [
-    "CANNOT_BE_READ",
-    "DECODED",
-    "EMPTY",
-    "MISSING",
-    "NOT_SELECTED",
-    "PARTIAL",
-    "RAW",
-    "SKIPPED",
-    "UNREADABLE",
-    "UNSUPPORTED",
-    "UNTYPED",
-    "CoverageEntry",
-    "CoverageReport",
-]  # fmt: skip

@@ -187,8 +187,3 @@ def decode_context(values: Sequence[Any]) -> DescribeContext:
 def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     """``[[kryo.class]]`` tables as options carry them: JSON."""
     return [json.loads(text) for text in texts]
-
-
-__all__ = [
-    "decode_context", "describe_context", "encode_context", "entries_of", "read_classes", "with_coordinators", "with_names",
-]  # fmt: skip

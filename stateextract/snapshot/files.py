@@ -211,6 +211,3 @@ class _CountedFile:
 
     def close(self) -> None:
         self._file.close()
-
-
-__all__ = ["HandleBytes", "OnRead", "SnapshotFiles", "beginning", "nothing", "with_header"]

@@ -146,6 +146,3 @@ def _leaves(layout: Layout) -> Iterator[Python | Undecodable]:
         yield layout
     for child in layout.children:
         yield from _leaves(child)
-
-
-__all__ = ["Forecast", "Forecasts", "forecast"]

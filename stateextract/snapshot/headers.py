@@ -507,6 +507,3 @@ def _state_file(
 ) -> StateFile:  # fmt: skip
     place = stream.uri, stream.start, stream.size
     return StateFile(operator, subtask, of.kind, content.form, *place, content, header, key, **more)
-
-
-__all__ = ["HeaderReader", "OnHeaders", "StateFile", "StateScope", "ignore_progress", "operator_label"]

@@ -508,11 +508,3 @@ def _path_of(uri: str) -> tuple[str, list[str]]:
     if not parts or ".." in parts or "." in parts or "\x00" in path:
         raise UnreadableFileError("the data names a path that is not opened", expected="a path without ..", file=uri[:500])
     return (path if scheme == "file" else normalize(f"{scheme}://{authority}{path}")), parts
-
-
-
-
-__all__ = [
-    "MOST_DUMP_BYTES", "ZOOKEEPER", "HeldCheckpoint", "HighAvailability", "JobAnswer", "RestoreOutcome",
-    "read_high_availability", "read_standard_input", "read_storage",
-]  # fmt: skip

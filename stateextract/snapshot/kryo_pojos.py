@@ -300,6 +300,3 @@ class _PojoSearch:
             count += piece.batch.num_rows
             if count >= _ROWS:
                 break
-
-
-__all__ = ["lacking", "with_pojos"]

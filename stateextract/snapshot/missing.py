@@ -75,6 +75,3 @@ def streams(handle: Handle) -> Iterator[tuple[str | None, StreamHandle, bool]]:
     else:
         exact = not isinstance(handle, ChangelogFilesHandle)
         yield from ((None, stream, exact) for stream in handle.streams())
-
-
-__all__ = ["MissingFiles", "missing_files", "streams"]

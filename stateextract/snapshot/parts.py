@@ -60,6 +60,3 @@ class Part:
     start: int
     content: Content
     skip_broadcast_states: tuple[str, ...] = ()
-
-
-__all__ = ["OperatorTargets", "Part", "StateTarget"]

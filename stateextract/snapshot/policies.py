@@ -64,6 +64,3 @@ class JobPolicies:
                     advice=f"the operator is a uid, a name, a hex ID or *; the state is a name or *; the option is one of "
                     f"{', '.join(outside(name) for name in POLICIES)}",
                 )  # fmt: skip
-
-
-__all__ = ["JobPolicies"]

@@ -148,6 +148,3 @@ def _decimal_of(found: Sequence[bytes]) -> str | None:
     if not all(map(_NUMERIC.fullmatch, texts)):
         return None
     return f"decimal(38,{max(len(text.partition('.')[2]) for text in texts)})"
-
-
-__all__ = ["Guess", "guess"]

@@ -35,7 +35,7 @@ from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from stateextract.state.flink_states import PYTHON_STATE
 from stateextract.state.state_columns import ReadOptions, merged_schema
 
@@ -347,9 +347,3 @@ def _take(sample: PickleSample, batch: pa.RecordBatch) -> None:
 def _put(sample: PickleSample, path: str, values: Sequence[object]) -> None:
     inner = [v["value"] if isinstance(v, dict) and v.keys() == {"last_access", "value"} else v for v in values]
     sample.bytes.setdefault(path, []).extend(v for v in inner if isinstance(v, bytes))
-
-
-__all__ = [
-    "PickleSample", "StateTypes", "Suggestion", "bytes_of", "checked_by_length", "is_process", "is_python", "recognised",
-    "suggestions",
-]  # fmt: skip

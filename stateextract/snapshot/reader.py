@@ -32,8 +32,9 @@ from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import Counters, ReadOptions, StateCounters
+from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import KeyedHeader
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import Piece
 
 if TYPE_CHECKING:
@@ -182,6 +183,3 @@ def overridden(batch: pa.RecordBatch, texts: OverrideTexts, policy: Policy, coun
     for reason in notes.reasons:
         counters.problem(f"pickles: {reason}")
     return batch
-
-
-__all__ = ["PartReader", "overridden"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from serializers import DescribeContext
 from stateextract.columnar.convert.policy import Policy
 from stateextract.options import JobOptions
-from stateextract.state.engine import ReadOptions
-from stateextract.state.state_columns import StatePolicy
+from stateextract.state.state_columns import ReadOptions, StatePolicy
 
 
 def choice_of(options: JobOptions) -> StatePolicy:
@@ -35,6 +34,3 @@ def read_options(options: JobOptions, context: DescribeContext | None = None) ->
         context=context or DescribeContext(),
         pass_undecodable=options.lenient,
     )
-
-
-__all__ = ["choice_of", "read_options"]

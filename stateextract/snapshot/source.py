@@ -112,6 +112,3 @@ class SnapshotSource:
         return with_pojos(
             context, self.metadata, everything, self.found.metadata_uri, self.path_pairs, self.user_store, self.codec
         )
-
-
-__all__ = ["SnapshotSource"]

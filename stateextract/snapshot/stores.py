@@ -12,6 +12,3 @@ def open_store(options: JobOptions) -> Store:
     :raises UsageError: where what is allowed is not a store.
     """
     return Store(allow=options.allow_store, timeout=options.store_timeout)
-
-
-__all__ = ["open_store"]

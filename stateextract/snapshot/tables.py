@@ -273,6 +273,3 @@ def _nested(
     }
     for i, inner in enumerate(snapshot.nested):
         yield from _nested(part, inner, context, f"{position}.{i}".lstrip("."), depth + 1)
-
-
-__all__ = ["SCHEMAS", "SnapshotTables"]

@@ -44,6 +44,3 @@ def with_uids(metadata: SnapshotMetadata, uids: list[str]) -> SnapshotMetadata:
     by_id = {operator_id(uid): uid for uid in uids}
     operators = (o if o.uid is not None else replace(o, uid=by_id.get(o.id)) for o in metadata.operators)
     return replace(metadata, operators=tuple(operators))
-
-
-__all__ = ["parse_uids", "read_uids", "with_uids"]

@@ -91,6 +91,3 @@ def _read(client: Any, start: str, timeout: int, no_node: type[Exception]) -> di
             continue
         waiting += [f"{path.rstrip('/')}/{name}" for name in names if name not in _OTHERS]
     return nodes
-
-
-__all__ = ["read_znodes"]

@@ -26,6 +26,3 @@ def register(spark: Any, ship_code: str = "auto") -> None:
     from stateextract.spark.registration import register as do_register
 
     do_register(spark, ship_code)
-
-
-__all__ = ["register"]

@@ -44,6 +44,3 @@ def _watch(spark: Any, tasks: Tasks, on_tasks: OnTasks, ended: threading.Event) 
                 on_tasks(tasks, done)
     except Exception:
         return  # a session that ends, or that does not report it
-
-
-__all__ = ["OnTasks", "watched"]

@@ -27,6 +27,3 @@ def register(spark: Any, ship_code: str = "auto") -> None:
             # Spark 4.0 keeps the source that it found by itself, where stateextract is installed; it is the same.
             if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
                 raise
-
-
-__all__ = ["register"]

@@ -265,5 +265,3 @@ class FlinkStateDiffStreamReader(DataSourceStreamReader):  # type: ignore[misc]
 
 
 SOURCES = (FlinkStateSource, FlinkStateMetadataSource, FlinkStateDiffSource)
-
-__all__ = ["SOURCES", "FlinkStateDiffSource", "FlinkStateMetadataSource", "FlinkStateSource"]

@@ -169,6 +169,3 @@ def read(data: bytes, split: bytes, complete: bool = False) -> Iterator[pa.Recor
 def _running(data: bytes) -> tuple[PlannedDiff, DiffRunner]:
     plan = PlannedDiff.from_bytes(data)
     return plan, DiffRunner(plan.context)
-
-
-__all__ = ["PlannedDiff", "diff_job", "for_tasks", "plan_of_state", "planned", "read", "splits", "with_schema"]

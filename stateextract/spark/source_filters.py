@@ -174,6 +174,3 @@ def _numbers(filters: Sequence[Any], max_parallelism: int) -> frozenset[int] | N
     for f in own:
         batch = batch.filter(f.mask(batch))
     return frozenset(batch.column(0).to_pylist())
-
-
-__all__ = ["RowFilter", "row_filters", "selected_key_groups"]

@@ -327,10 +327,3 @@ def _shown(option: Option) -> str:
     if option.kind == "bytes":
         return f"`{show_size(option.default)}`"
     return f"`{option.default}`" if option.default not in ("", ()) else ""
-
-
-__all__ = [
-    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "KAFKA_OFFSETS", "METADATA", "METADATA_OPTIONS", "OWNERS", "READ_TABLES",
-    "SNAPSHOTS", "STATE", "STATE_OPTIONS", "STATISTICS", "STATISTICS_OPTIONS", "STREAM_OPTIONS", "TABLES", "Option",
-    "job_options", "markdown", "parse_options", "tables_of",
-]  # fmt: skip

@@ -38,7 +38,7 @@ from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import DOORS, STATE, STATE_OPTIONS, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
-from stateextract.state.engine import Counters, StateCounters
+from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.flink_states import PYTHON_STATE
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.key_groups import key_scalar
@@ -384,6 +384,3 @@ def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> S
     python = any(name.startswith(PYTHON_STATE) for name in plan.targets.states)
     needed = groups_by_serializer(scalars, numbers, plan.max_parallelism, plan.policy, likely=python)
     return replace(plan.pruned(needed), keys=scalars)
-
-
-__all__ = ["SourcePlan", "choose_operator", "make_source_plan"]

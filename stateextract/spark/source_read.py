@@ -28,7 +28,7 @@ from stateextract.spark.source_options import DOORS, STATE
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 from stateextract.spark.source_wide import read_wide
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from stateextract.state.keys.lookup import has_key
 
 
@@ -158,6 +158,3 @@ def _projected(have: pa.DataType, given: pa.DataType) -> pa.DataType:
 @lru_cache(maxsize=4)
 def _reading(data: bytes) -> _Reading:
     return _Reading(SourcePlan.from_bytes(data))
-
-
-__all__ = ["for_tasks", "planned", "read", "splits", "with_filters", "with_schema"]

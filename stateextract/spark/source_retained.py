@@ -148,6 +148,3 @@ class Retained:
                 self._output.replace(unfinished, path)
         except (OSError, pa.ArrowException) as error:
             raise write_error(error, self.uri) from error
-
-
-__all__ = ["Retained"]

@@ -188,6 +188,3 @@ def _owners(operator: OperatorDocument, checkpoint: int) -> pa.Table:
 def _running(data: bytes) -> tuple[_Planned, StatisticsRunner]:
     plan = _Planned.from_bytes(data)
     return plan, StatisticsRunner(plan.states.work)
-
-
-__all__ = ["COVERAGE_SCHEMA", "OWNERS_SCHEMA", "for_tasks", "planned", "read", "read_table_schema", "splits"]

@@ -280,6 +280,3 @@ def _offset(found: Completed) -> Offset:
 
 def _deleted(folder: str) -> SnapshotNotFoundError:
     return SnapshotNotFoundError(f"Flink has deleted {folder} meanwhile", advice="start the query again")
-
-
-__all__ = ["columns", "commit", "initial_offset", "latest_offset", "partitions", "read"]

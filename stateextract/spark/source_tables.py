@@ -101,6 +101,3 @@ def _rows(table: str, job: JobOptions) -> Iterator[dict[str, Any]]:
         return (row.as_dict() for row in snapshots_of(job, door=DOORS[METADATA]).snapshots)
     made: Iterator[dict[str, Any]] = getattr(SnapshotTables(job, DOORS[METADATA]), table)()
     return made
-
-
-__all__ = ["planned", "read", "table_schema"]

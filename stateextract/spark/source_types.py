@@ -95,6 +95,3 @@ def _no_such(what: str, name: str, known: Sequence[str]) -> UsageError:
     near = difflib.get_close_matches(name, known, n=1)
     advice = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(known)}"
     return UsageError(f"there is no {what} called {name!r}", advice=advice)
-
-
-__all__ = ["arrow_schema", "check_given", "only_columns", "spark_schema"]

@@ -27,7 +27,7 @@ from stateextract.snapshot.content import Content
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
-from stateextract.state.engine import Counters
+from stateextract.state.counters import Counters
 from stateextract.state.state_columns import merged_schema
 from stateextract.state.windows import WINDOW_COLUMNS
 
@@ -193,6 +193,3 @@ def _places(numbers: Numbers, count: int) -> pa.Array:
     column_names = np.full(count, -1, np.int64)
     column_names[numbers[::-1]] = np.arange(len(numbers))[::-1]
     return pa.array(column_names, mask=column_names < 0)
-
-
-__all__ = ["RUN_BYTES", "WideColumns", "read_wide", "runs", "wide_columns"]

@@ -32,6 +32,3 @@ def statistics_frame(spark: Any, documents: Statistics | Sequence[Statistics]) -
     given = [documents] if isinstance(documents, Statistics) else documents
     table = table_of(given)
     return spark.createDataFrame(table.to_pylist(), from_arrow_schema(table.schema))  # Spark 3.5 takes no table of Arrow
-
-
-__all__ = ["spark_statistics", "statistics_frame"]

@@ -84,6 +84,3 @@ def _cause(text: str) -> tuple[tuple[str, str] | None, bool]:
     before = _AFTER.match(text)
     found = _UNDECODABLE.match(text[before.end() :] if before else text)
     return (None if found is None else (found[1], found[2])), before is not None
-
-
-__all__ = ["Cause", "causes_of", "causes_once", "is_caused", "problem_after"]

@@ -32,32 +32,14 @@ from stateextract.state.bodies.heap import HeapWalker, KeyGroupRange
 from stateextract.state.bodies.large_entry import LargePair, element_layout, pair_front
 from stateextract.state.bodies.raw_pairs import RawPairs
 from stateextract.state.bodies.raw_timers import TimersWalker, timers_row
-from stateextract.state.counters import Counters, StateCounters
+from stateextract.state.counters import Counters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.row_layout import RowLayout, row_layout
 from stateextract.state.state_columns import (
     ReadOptions,
-    certainly_undecodable,
-    raw_schema,
-    state_schema,
     value_layout,
 )
 from stateextract.state.target import FileRead, HeapTarget, Piece, Runs, Target, advised, on_lost
-
-__all__ = [
-    "Counters",
-    "KeyGroupRange",
-    "Piece",
-    "ReadOptions",
-    "StateCounters",
-    "certainly_undecodable",
-    "prefix_bytes",
-    "raw_schema",
-    "read_entry_pairs",
-    "read_key_groups",
-    "read_pair_stream",
-    "state_schema",
-]  # fmt: skip
 
 
 def prefix_bytes(max_parallelism: int) -> int:

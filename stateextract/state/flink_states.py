@@ -116,6 +116,3 @@ def purpose_of(state: str, others: Collection[str] = ()) -> str | None:
     if state in _TRIGGERS:
         return _TRIGGERS[state] if WINDOW_CONTENTS in others else None
     return _ROLES.get(state) or next((role for name, role in _VIEWS if name.fullmatch(state)), None)
-
-
-__all__ = ["PYTHON_STATE", "purpose_of"]

@@ -14,6 +14,3 @@ _WORDS = {"SPLIT_DISTRIBUTE": LIST_SPLIT, "UNION": LIST_UNION, "PRIORITY_QUEUE":
 def kind_word(kind: str) -> str:
     """The word for Flink's name of a kind: ``value`` for ``VALUE``, ``list (split)`` for ``SPLIT_DISTRIBUTE``."""
     return _WORDS.get(kind, kind.lower())
-
-
-__all__ = ["BROADCAST", "COORDINATOR", "LIST_SPLIT", "LIST_UNION", "OPERATOR_KINDS", "QUEUE", "TIMER", "kind_word"]

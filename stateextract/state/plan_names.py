@@ -351,6 +351,3 @@ def _table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"{where} is {value!r} in the names file", expected="a table")
     return value
-
-
-__all__ = ["OperatorNames", "names_of_file", "names_of_plan", "note_on_plan", "operators_of_plan", "queries_of_plan"]

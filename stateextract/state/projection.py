@@ -106,6 +106,3 @@ def _fields(fields: tuple[Field, ...], selected: pa.StructType) -> tuple[Field, 
     return tuple(
         f if f.layout.wire_type is None else Field(f.name, projected(f.layout, names.get(f.name))) for f in fields
     )
-
-
-__all__ = ["project_row", "projected"]

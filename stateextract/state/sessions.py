@@ -136,6 +136,3 @@ def _with_sessions(batch: pa.RecordBatch, sessions: _Sessions, requested: pa.Sch
     if requested is not None:
         schema = pa.schema([field for field in schema if field.name in requested.names])
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
-
-
-__all__ = ["read_with_sessions"]

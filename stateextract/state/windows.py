@@ -128,9 +128,3 @@ def readable_value(state: str, value: SerializerSnapshot, layout: Layout) -> Lay
         window, state_window = (field.layout for field in element.fields)
         return replace(layout, element=Struct((Field("window", window), Field("state_window", state_window))))
     return layout
-
-
-__all__ = [
-    "MERGING_WINDOWS", "OF_SESSIONS", "SESSION_COLUMNS", "WINDOW_COLUMNS", "WINDOW_CONTENTS", "mapping_state", "readable_value",
-    "window_columns", "window_types", "window_values", "with_session_columns",
-]  # fmt: skip

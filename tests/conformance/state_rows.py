@@ -16,10 +16,11 @@ from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.engine import Counters, ReadOptions, StateCounters, read_key_groups, state_schema
+from stateextract.state.counters import Counters, StateCounters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import parse_header
 from stateextract.state.row_layout import row_layout
-from stateextract.state.state_columns import timer_service
+from stateextract.state.state_columns import ReadOptions, state_schema, timer_service
 from stateextract.state.target import FileRead
 from tests.conformance.handles import KeyedFile
 from tests.conformance.notation import comparable, from_expected, from_truth

@@ -17,7 +17,8 @@ from stateextract.metadata.parser import parse_metadata
 from stateextract.snapshot.content import Content, Header, read_content
 from stateextract.snapshot.headers import HeaderReader, StateFile
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import Counters, ReadOptions
+from stateextract.state.counters import Counters
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.conformance.conftest import flink_cases, flink_files
 

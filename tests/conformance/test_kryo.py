@@ -20,9 +20,12 @@ from stateextract.errors import UndecodableError
 from stateextract.files.reader import Reader
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.state.bodies.body import BodyKind, body_kind
-from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
+from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import parse_header
 from stateextract.state.row_layout import row_layout
+from stateextract.state.state_columns import ReadOptions, state_schema
 from stateextract.state.target import FileRead
 from tests.conformance.classes import ANIMALS, context_of
 from tests.conformance.conftest import flink_cases, flink_files

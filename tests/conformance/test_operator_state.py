@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pytest
 
-from stateextract.state.engine import ReadOptions
+from stateextract.state.state_columns import ReadOptions
 from tests.conformance.classes import context_of
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import harness_files, snapshot_folders

@@ -17,7 +17,7 @@ import pytest
 
 import stateextract
 from serializers import DescribeContext
-from stateextract.state.engine import ReadOptions
+from stateextract.state.state_columns import ReadOptions
 from tests.conformance.classes import context_of, entries
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import KeyedFile, harness_files, harness_keyed_files, keyed_files, snapshot_folders

@@ -18,10 +18,13 @@ from serializers import DescribeContext
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.bodies.body import BodyKind, body_kind
-from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
+from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import KeyedHeader, parse_header
 from stateextract.state.plan_names import OperatorNames, names_of_plan
 from stateextract.state.row_layout import row_layout
+from stateextract.state.state_columns import ReadOptions, state_schema
 from stateextract.state.target import FileRead
 from tests.conformance.conftest import flink_files
 from tests.conformance.handles import KeyedFile, keyed_files

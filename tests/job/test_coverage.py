@@ -8,7 +8,7 @@ import pytest
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.screen import Screen
 from stateextract.snapshot.coverage import CoverageEntry, CoverageReport
-from stateextract.state.engine import StateCounters
+from stateextract.state.counters import StateCounters
 
 
 def _entry(state: str | None, status: str, **more: object) -> CoverageEntry:

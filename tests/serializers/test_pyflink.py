@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from serializers import SerializerSnapshot, describe
-from serializers.logical_types import LogicalType
 from serializers.pyflink import of_type
 from serializers.sql import TYPEUTILS
+from serializers.sql_type import LogicalType
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.layout import Layout, Undecodable

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from serializers import SerializerSnapshot, describe, is_fixed_length
-from serializers.logical_types import LogicalType, alone, in_row, raw_value, read_logical_type, row_fields
+from serializers.logical_types import alone, in_row, raw_value, read_logical_type, row_fields
 from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT, TABLE, TYPEUTILS
+from serializers.sql_type import LogicalType
 from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.layout import Bytes, Layout, Undecodable

@@ -23,8 +23,10 @@ from stateextract.metadata.parser import parse_metadata
 from stateextract.snapshot.headers import HeaderReader
 from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.conformance.handles import KeyedFile, keyed_files
 from tests.mutation_runs import limited

@@ -13,8 +13,10 @@ from stateextract.errors import FormatError
 from stateextract.metadata.model import SubtaskState
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, canonical, heap, i64, write
 from tests.writers.flink_writer import flink_string, map_of, simple

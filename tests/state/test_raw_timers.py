@@ -20,10 +20,13 @@ from stateextract.errors import (
 )
 from stateextract.files.reader import Reader
 from stateextract.state.bodies.body import BodyKind
+from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.bodies.raw_timers import is_timers, timers_header
-from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
+from stateextract.state.counters import Counters
+from stateextract.state.engine import read_key_groups
 from stateextract.state.header import KeyedHeader
 from stateextract.state.row_layout import row_layout
+from stateextract.state.state_columns import ReadOptions, state_schema
 from stateextract.state.target import FileRead
 from tests.state.operator_writer import i32, i64, simple, string, timers, utf
 

@@ -151,6 +151,3 @@ def _value(value: Any) -> str | None:
 def _text(text: str | None) -> str | None:
     """What Parquet's UTF-8 can hold: a lone surrogate becomes a question mark."""
     return None if text is None else text.encode("utf-8", "replace").decode()
-
-
-__all__ = ["COLUMN", "READ", "SCHEMA", "identity", "in_order", "order_note", "table_of", "times_note"]

@@ -221,18 +221,3 @@ def growth_as_dict(snapshots: Sequence[tuple[SnapshotDocument, Totals]], series:
             for one in by_growth(series)
         ],
     }  # fmt: skip
-
-
-__all__ = [
-    "COLUMNS",
-    "MEASURES",
-    "MeasureChange",
-    "Series",
-    "Split",
-    "StateCounts",
-    "by_growth",
-    "growth_as_dict",
-    "series_of",
-    "split_of",
-    "total_change",
-]  # fmt: skip

@@ -207,9 +207,3 @@ def _our_errors(file: str) -> Iterator[None]:
         raise UsageError(
             f"this is not a file of a history, or it is corrupt: {reason}", file=file, advice=_ADVICE
         ) from error
-
-
-__all__ = [
-    "DIGEST", "FILE_SCHEMA", "KEY", "STATISTICS", "Recorded", "file_name", "history_files", "read_history", "recorded",
-    "write_snapshot",
-]  # fmt: skip

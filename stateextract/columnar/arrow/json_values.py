@@ -72,6 +72,3 @@ def iso_timestamp(value: int, unit: str, utc: bool) -> str:
     digits = str(per_second + fraction)[1:].rstrip("0")
     clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}" + (f".{digits}" if digits else "")
     return f"{iso_date(days)}T{clock}{'Z' if utc else ''}"
-
-
-__all__ = ["iso_date", "iso_timestamp", "json_value"]

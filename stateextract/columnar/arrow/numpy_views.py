@@ -43,6 +43,3 @@ def validity(array: pa.Array) -> Bits | None:
         return None
     found: Bits = array.is_valid().to_numpy(zero_copy_only=False)
     return found
-
-
-__all__ = ["Bits", "Numbers", "address", "is_list", "offsets_of", "validity"]

@@ -56,6 +56,3 @@ def _together(codes: Sequence[Numbers]) -> Numbers:
         first = np.unique(first * (int(other.max(initial=0)) + 1) + other, return_inverse=True)[1].astype(np.int64)
     numbers: Numbers = np.unique(first, return_inverse=True)[1].astype(np.int64)
     return numbers
-
-
-__all__ = ["Numbers", "row_numbers"]

@@ -201,6 +201,3 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_binary(type_) and not is_text:
         array = array.cast(pa.string())
     return array.cast(type_)
-
-
-__all__ = ["LAST_ACCESS", "VALUE", "cast_batch", "inexact_column", "is_ttl", "merge_schemas", "ttl_value"]

@@ -46,6 +46,3 @@ def sql_type(type_: pa.DataType) -> str | None:
 def sql_schema(schema: pa.Schema) -> str | None:
     """The name of a table's row type; ``None`` where Spark has none for one of the columns."""
     return sql_type(pa.struct(list(schema)))
-
-
-__all__ = ["sql_schema", "sql_type"]

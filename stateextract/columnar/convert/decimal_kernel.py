@@ -48,6 +48,3 @@ def decimal_texts(data: int, offsets: int, rows: int, count: int, out: int, ends
                 target = behind
         store_32(ends + 4 * row + 4, target - out)
     return left
-
-
-__all__ = ["MOST_BYTES", "decimal_texts"]

@@ -364,5 +364,3 @@ CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, Context], pa.Arr
     "decimal": numbers.decimal,
     **MORE,
 }
-
-__all__ = ["CONVERSIONS", "apply_logical"]

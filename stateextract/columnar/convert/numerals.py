@@ -39,6 +39,3 @@ def _digits(number: int) -> str:
     half = number.bit_length() * 1233 // 4096 // 2
     high, low = divmod(number, 10**half)
     return _digits(high) + _digits(low).rjust(half, "0")
-
-
-__all__ = ["MAX_DIGIT_BYTES", "big_decimal_text", "big_integer_text"]

@@ -211,6 +211,3 @@ def check(data: int, offsets: int, count: int, out: int, kinds: int, depths: int
             store_8(out + number, 1)
             passed += 1
     return passed
-
-
-__all__ = ["MOST_BYTES", "MOST_RECALLED", "check"]

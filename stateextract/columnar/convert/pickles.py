@@ -105,6 +105,3 @@ def _text_array(texts: Sequence[bytes | None]) -> pa.Array:
         valid = pa.array([text is not None for text in texts]).buffers()[1]
     buffers = [valid, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(present))]
     return pa.Array.from_buffers(pa.string(), len(texts), buffers)
-
-
-__all__ = ["pickle_texts", "unread_json"]

@@ -207,6 +207,3 @@ def _timestamp_type(node: Logical, policy: Policy) -> pa.DataType:
     if policy.timestamps == "nanoseconds" and node.conversion in _FINE_CONVERSIONS and pa.types.is_timestamp(node.type):
         return pa.timestamp("ns", node.type.tz)
     return node.type
-
-
-__all__ = ["LARGE_VALUE_ADVICE", "MAX_VALUE_BYTES", "ROOM", "ChangeCounts", "Policy", "apply_policy"]

@@ -61,6 +61,3 @@ def _replaced(data: bytes) -> str:
     except UnicodeDecodeError:
         return data.decode("utf-8", "replace")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
-
-
-__all__ = ["as_text"]

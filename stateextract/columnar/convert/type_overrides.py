@@ -704,5 +704,3 @@ _CONVERSIONS: dict[tuple[str, str], Callable[[pa.Array, pa.DataType], pa.Array]]
     ("integer", "date"): _days,
     ("integer", "timestamp"): _count,
 }
-
-__all__ = ["PICKLED", "TypeOverride", "apply_overrides", "located", "overridden_schema", "parse_override"]

@@ -160,6 +160,3 @@ def _write_some(layout: Layout) -> Write:
         out.extend(data)
 
     return write_bytes
-
-
-__all__ = ["Decoded", "LookAhead"]

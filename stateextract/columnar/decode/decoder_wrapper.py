@@ -57,6 +57,3 @@ class PairDecoderWrapper:
 
     def flush(self, last: bool) -> pa.Array:
         return self.inner.flush(last)
-
-
-__all__ = ["DecoderWrapper", "PairDecoderWrapper"]

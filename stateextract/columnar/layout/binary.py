@@ -241,6 +241,3 @@ def slot_width(layout: Layout) -> int:
     if (isinstance(node, Bytes) and node.size is None) or (isinstance(node, Text) and node.coding == "utf8"):
         return 8
     raise ValueError(f"a {type(node).__name__} has no form in a slot: {node!r}")
-
-
-__all__ = ["BinaryArray", "BinaryMap", "BinaryRow", "Framed", "Rest", "SlotTimestamp", "in_slot", "slot_width"]

@@ -333,11 +333,3 @@ class PairEntries(KryoPlan):
     pair: AnyOf
     count: Literal["plain"] = "plain"
     after: AnyOf | None = None
-
-
-__all__ = [
-    "Absent", "AnyOf", "Between", "BigNumber", "Blob", "ByClass", "Character", "Choice", "Clock", "Constants", "Elements",
-    "Fields", "FixedNumber", "FlaggedElements", "Form", "Joda", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known",
-    "KryoPlan", "MapEntries", "Moment", "Numbers", "ObjectOrNull", "Optional", "PairEntries", "Required", "String", "StringOr",
-    "Texts", "Uuid", "Varying", "View", "Wrapped",
-]  # fmt: skip

@@ -113,6 +113,3 @@ def _interpreted(layout: Layout) -> ValueEnd:
 
 def _short(pos: int) -> TruncatedError:
     return TruncatedError("the data ends inside a value", offset=pos)
-
-
-__all__ = ["ValueEnd", "value_end_of"]

@@ -246,6 +246,3 @@ class _InterpretedPairs:
                 if not size:
                     break
         return key.pos
-
-
-__all__ = ["MOST", "EntryBounds", "EntryScanner", "entry_cutter", "pair_cutter"]

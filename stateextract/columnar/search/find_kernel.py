@@ -55,6 +55,3 @@ def find(address: int, size: int, pattern: int, length: int, a: int, b: int, c: 
                 return place
         i += block
     return -1
-
-
-__all__ = ["BLOCK", "find"]

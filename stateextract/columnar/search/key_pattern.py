@@ -189,6 +189,3 @@ class Finder:
     @cached_property
     def _beside(self) -> SecondThread:
         return SecondThread()
-
-
-__all__ = ["LEAST", "MOST", "MUCH", "Finder", "beginning", "pattern"]

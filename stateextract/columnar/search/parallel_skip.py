@@ -107,6 +107,3 @@ def _result(passed: Future[Progress]) -> Progress | None:
         return passed.result()
     except StateExtractError:
         return None  # a wrong guess, or damage, which the caller that gets there says
-
-
-__all__ = ["LEAST", "ParallelSkipDecoder"]

@@ -96,6 +96,3 @@ class SearchingPairDecoder(PairDecoderWrapper):
     def begin(self, key_group: int) -> None:
         self.inner.begin(key_group)
         self.skipping.begin(key_group)
-
-
-__all__ = ["FEW", "SearchingDecoder", "SearchingPairDecoder"]

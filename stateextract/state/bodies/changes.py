@@ -38,6 +38,3 @@ class Changes(Protocol):
 
     def lost(self, state: str, key_group: int) -> None:
         """Not all entries of the state in that key group can be read."""
-
-
-__all__ = ["Changes", "EntriesUnder"]

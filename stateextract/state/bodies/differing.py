@@ -113,6 +113,3 @@ def _of_key_groups(deletion: RangeDeletion, prefix: int) -> KeyRange:
     begin, end = deletion.begin[:prefix].ljust(prefix, b"\0"), deletion.end[:prefix].ljust(prefix, b"\0")
     last = int.from_bytes(end, "big") + (len(deletion.end) > prefix)
     return begin, last.to_bytes(prefix, "big") if last < 1 << 8 * prefix else None
-
-
-__all__ = ["MOST_ROWS", "Lookups", "differing_rows"]

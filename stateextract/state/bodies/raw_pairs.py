@@ -115,6 +115,3 @@ class RawPairs:
         }
         arrays = [columns[f.name] if f.name in columns else pa.nulls(n, f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-__all__ = ["RawPairs"]

@@ -293,6 +293,3 @@ def _row(meta: StateMeta, service: TimerService, context: DescribeContext | None
 
 def _other(name: str) -> str:
     return timer_state(PROCESSING, name.removeprefix(timer_state(EVENT, "")))
-
-
-__all__ = ["MARKER", "TimerService", "TimersWalker", "is_timers", "timers_header", "timers_row"]

@@ -373,5 +373,3 @@ _HASHERS: dict[str, Hasher] = {
     ROW_DATA_SNAPSHOT: binary_row_hashes,
     TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _binary_row,
 }
-
-__all__ = ["ROW_KINDS", "PossibleHashes", "is_certain", "java_hashes"]

@@ -42,6 +42,3 @@ def time_nanos(text: str) -> int | None:
     if hour > 23 or minute > 59 or second > 59 or len(fraction) > 9:
         return None
     return ((hour * 60 + minute) * 60 + second) * 10**9 + int(fraction.ljust(9, "0"))
-
-
-__all__ = ["REPLACEMENT", "civil_date", "signed", "time_nanos", "unscaled"]

@@ -213,6 +213,3 @@ def _example(type_: pa.DataType) -> str:
         return "text in UTF-8"
     known = {"bool": "true or false", "date32[day]": "a date such as 2024-02-29", "binary": "hex digits"}
     return known.get(str(type_), "a number")
-
-
-__all__ = ["key_group_of_hash", "key_groups", "key_scalar"]

@@ -179,6 +179,3 @@ def _compares(type_: pa.DataType) -> bool:
     """Whether two values are one key exactly where Arrow finds them equal."""
     is_one = (pa.types.is_integer, pa.types.is_string, pa.types.is_binary, pa.types.is_boolean, pa.types.is_temporal)
     return any(is_(type_) for is_ in is_one)
-
-
-__all__ = ["KeyGroupSelector", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_beginning", "key_pattern"]

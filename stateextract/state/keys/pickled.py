@@ -32,6 +32,3 @@ def _tuples(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_tuples, value))
     return {key: _tuples(inner) for key, inner in value.items()} if isinstance(value, dict) else value
-
-
-__all__ = ["pickles_of"]

@@ -185,6 +185,3 @@ def _ticks(value: pa.Scalar, divisor: int) -> int:
     """The timestamp's number, of microseconds divided by that."""
     ticks = int(value.value)
     return ticks // divisor if value.type.unit == "us" or divisor == 1 else ticks // 1000 // divisor
-
-
-__all__ = ["avalanche", "binary_row", "binary_row_hashes", "binary_rows", "mixed", "row_bytes_hash"]

@@ -248,8 +248,3 @@ def _compressed(
             raise source.with_location(error).at(state=part.name) from None
     if last == len(parts) - 1 and window.need(1):
         raise FormatError("bytes follow the last state of the file", offset=raw.offset())
-
-
-__all__ = [
-    "BROADCAST", "Partition", "note_of_1_18_0", "operator_header_end", "partitions", "read_operator_state",
-]  # fmt: skip

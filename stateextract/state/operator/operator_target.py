@@ -318,6 +318,3 @@ def _lose_map(
     window.limit = None
     target.lose(error, entries, bytes(data) if raw else None)
     yield
-
-
-__all__ = ["Bounds", "OperatorTarget", "read_broadcast", "read_elements"]
