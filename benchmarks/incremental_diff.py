@@ -84,7 +84,7 @@ def measure(folder: Path, gigabytes: float, percent: float, value: int, times: i
 def benchmark(size: Size) -> Iterator[Measurement]:
     """Values of 1,000 bytes, 1 % of which changed."""
     with tempfile.TemporaryDirectory() as folder:
-        yield from measure(Path(folder), 0.5 * max(size.factor, 0.2), 1, 1000, min(size.times, 2))
+        yield from measure(Path(folder), 2 * min(size.factor, 1), 1, 1000, min(size.times, 2))
 
 
 def main() -> None:
