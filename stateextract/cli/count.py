@@ -10,7 +10,6 @@ import click
 
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.progress import Meter
-from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     chosen_coordinators,
     chosen_states,
@@ -21,6 +20,7 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
+from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 

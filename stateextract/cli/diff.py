@@ -10,8 +10,8 @@ import click
 
 from stateextract.cli.completed_names import operator_names, state_names
 from stateextract.cli.options import format_option
-from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, named, pluralize, sentence

@@ -93,15 +93,17 @@ def extract(
 
 def _on_this_machine(options: JobOptions, workers: int | None) -> JobResult:
     from stateextract.cli.progress import Meter, counted
-    from stateextract.job.execute import processes
+    from stateextract.columnar.arrow.without_pandas import without_pandas
+    from stateextract.job.execute import on_this_machine
     from stateextract.job.run import run_job
     from stateextract.job.task import SplitReport
 
     def rows(report: bytes) -> int:
         return sum(counters.rows for part in SplitReport.from_bytes(report).parts for counters in part.counters.states.values())
 
+    without_pandas()
     with Meter("extract") as meter:
-        return run_job(options, counted(meter, processes(workers), rows), on_headers=meter.headers)
+        return run_job(options, counted(meter, on_this_machine(workers), rows), on_headers=meter.headers)
 
 
 def _on_spark(options: JobOptions, conf: dict[str, str]) -> JobResult:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import complain, rows_format_option
-from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     TIMERS,
     identity,
@@ -21,6 +20,7 @@ from stateextract.cli.reading import (
     the_operator,
     the_states,
 )
+from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import printable

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import rows_format_option
-from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     TIMERS,
     identity,
@@ -20,6 +19,7 @@ from stateextract.cli.reading import (
     the_operator,
     the_states,
 )
+from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.errors import UsageError
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code

@@ -132,7 +132,7 @@ def measured(options: JobOptions, statistics_options: StatisticsOptions, workers
     :raises StateExtractError: where the snapshot cannot be read.
     """
     from stateextract.audit.statistics import statistics
-    from stateextract.cli.quick import without_pandas
+    from stateextract.columnar.arrow.without_pandas import without_pandas
     from stateextract.job.execute import on_this_machine
 
     without_pandas()

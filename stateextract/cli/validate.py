@@ -9,8 +9,8 @@ import click
 from stateextract import outcome
 from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter
-from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import opened, snapshot_options
+from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, named
 

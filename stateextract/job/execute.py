@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.errors import EnvironmentProblem, OutputError, UsageError
 from stateextract.files.cores import usable_cores
 from stateextract.job.task import compile_once
@@ -232,6 +233,7 @@ def _run(open_shared: Callable[[bytes], RunTask], shared: bytes, number: int, re
 
 def _prepare() -> None:
     """In a worker: end without a word when the user interrupts, and when the process that started it is gone."""
+    without_pandas()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
     starter = multiprocessing.parent_process()

@@ -139,6 +139,10 @@ def test_options_are_those_of_the_job(monkeypatch: pytest.MonkeyPatch, out: Out,
     assert {"operator", "state", "output", "classpath", "publish"} <= {one.name for one in extract_command.params}
 
 
+IN_PROCESSES = ("--engine", "local", "--workers", "2", "--split-bytes", "4 KB")
+"""Two splits of the example: with one, no process is started."""
+
+
 def workers_of(process: int) -> list[int]:
     """The processes that one began to read splits."""
     found = []
@@ -154,7 +158,7 @@ def workers_of(process: int) -> list[int]:
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_a_job_that_is_asked_to_end_leaves_nothing(number: int, code: int, whole_group: bool, tmp_path: Path) -> None:
     """As containers are stopped (the first process only), and as a terminal session or a service ends (all processes)."""
-    command = [sys.executable, "-m", "stateextract", "extract", ORDERS, "--engine", "local", "--workers", "2"]
+    command = [sys.executable, "-m", "stateextract", "extract", ORDERS, *IN_PROCESSES]
     with subprocess.Popen(
         [*command, "--output", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=ROOT, start_new_session=True,
@@ -176,7 +180,7 @@ def test_a_job_that_is_asked_to_end_leaves_nothing(number: int, code: int, whole
 @pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2])
 def test_whoever_interrupts_is_told_so_and_no_more(seconds: float, tmp_path: Path) -> None:
     """Also where the processes are still importing; nothing is left."""
-    command = [sys.executable, "-m", "stateextract", "extract", ORDERS, "--engine", "local", "--workers", "2"]
+    command = [sys.executable, "-m", "stateextract", "extract", ORDERS, *IN_PROCESSES]
     with subprocess.Popen(
         [*command, "--output", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=ROOT, start_new_session=True,

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import EnvironmentProblem, FormatError, UsageError
-from stateextract.job.execute import OnReport, RunTask, Tasks, in_this_process, processes, reports_of
+from stateextract.job.execute import OnReport, RunTask, Tasks, in_this_process, on_this_machine, processes, reports_of
 from stateextract.job.run import JobResult, run_job
 from stateextract.job.task import SplitReport
 from stateextract.options import JobOptions
@@ -103,6 +103,25 @@ def test_a_task_that_fails_ends_the_job_and_says_why(snapshot: Path, tmp_path: P
 def test_there_is_at_least_one_worker() -> None:
     with pytest.raises(UsageError, match="--workers is 0"):
         processes(0)
+
+
+def test_an_interrupt_in_this_process_leaves_nothing(tmp_path: Path) -> None:
+    snapshot = write_snapshot(tmp_path / "snapshot", {"op": {"a": numbered(2000)}}, parallelism=2)
+
+    def interrupted(tasks: Tasks, on_report: OnReport) -> None:
+        in_this_process(tasks, lambda number, report: None)
+        assert list((tmp_path / "out").glob("_writer-*"))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_job(options(snapshot, tmp_path / "out"), interrupted)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_soon_done_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stateextract.job.execute.ProcessPoolExecutor", lambda *_, **__: pytest.fail("a process was started"))
+    snapshot = write_snapshot(tmp_path / "snapshot", {"op": {"a": numbered(2000)}}, parallelism=2)
+    assert run_job(options(snapshot, tmp_path / "out"), on_this_machine()).exit_code == 0
 
 
 def open_memory(shared: bytes) -> RunTask:

@@ -1,4 +1,4 @@
-"""What makes short commands quick."""
+"""Keeps pyarrow from importing pandas, which takes longer than all else that a short command or a worker process imports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _NoPandas:
 
 
 def without_pandas() -> None:
-    """pyarrow looks for pandas when it makes its first array, which takes longer than all else here; none is needed."""
+    """Call it before the first array is made: pyarrow looks for pandas then, and only once."""
     if "pandas" in sys.modules:
         return
     import pyarrow as pa
