@@ -20,6 +20,7 @@ beam           Apache Beam's coders
 cep            the state of pattern matching
 scala          case classes, Option, Either, Try, collections, enumerations
 flinkx         the same of flink-scala-api
+statefun       messages and values of Stateful Functions
 kryo           Kryo 2 and 5, by the classes that the user gives
 sql            SQL's rows, arrays, maps and collections (types: logical_types)
 pyflink        PyFlink's exchange with Python processes
@@ -48,6 +49,7 @@ from serializers import (
     scala,
     scalars,
     sql,
+    statefun,
     ttl,
     tuples,
     values,
@@ -82,6 +84,7 @@ __all__ = [
     "scala",
     "scalars",
     "sql",
+    "statefun",
     "ttl",
     "tuples",
     "values",

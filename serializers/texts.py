@@ -5,7 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
+
+from stateextract.columnar.convert.policy import ChangeCounts
+from stateextract.columnar.layout import Layout, Text
 
 _TWO: Final = tuple(f"{n:02}" for n in range(60))
 
@@ -115,3 +118,12 @@ def shortest_single(value: float) -> str:
         if struct.pack(">f", float(text)) == struct.pack(">f", value):
             return repr(float(text))
     return repr(float(value))
+
+
+def as_text(raw: bytes, inner: Layout, counts: ChangeCounts) -> Any:
+    """The wire value of UTF-8: text, or the bytes where texts are binary."""
+    if isinstance(inner, Text) and inner.as_binary:
+        return raw
+    text = raw.decode("utf-8", "replace")
+    counts.malformed_utf8 += text.count("�") - raw.count("�".encode())
+    return text

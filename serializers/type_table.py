@@ -60,6 +60,11 @@ _AVRO = {
     "fields": [{"name": "a", "type": "string"}, {"name": "b", "type": ["null", "long"]}],
 }
 _CLASS = {"class": "com.acme.Some"}
+# package com.acme; message R { string a = 1; int64 b = 2; }
+_DESCRIPTORS = bytes.fromhex(
+    "0a3a0a07722e70726f746f1208636f6d2e61636d6522190a015212090a016118012001280912090a01621802200128034202500162067072"
+    "6f746f33"
+)
 
 _SAMPLES: dict[str, tuple[Mapping[str, Any], Iterable[SerializerSnapshot]]] = {
     "RowSerializer$RowSerializerSnapshot": ({"row_kind": True}, _NESTED[:2]),
@@ -102,6 +107,8 @@ _SAMPLES: dict[str, tuple[Mapping[str, Any], Iterable[SerializerSnapshot]]] = {
     "ValueSerializer$ValueSerializerSnapshot": ({"class": _FLINK + "types.StringValue"}, ()),
     "WritableSerializer$WritableSerializerSnapshot": ({"class": "org.apache.hadoop.io.Text"}, ()),
     "GenericArraySerializerConfigSnapshot": (_CLASS, _NESTED[:1]),
+    "RemoteValueSerializerSnapshot": ({"type": "io.statefun.types/long"}, ()),
+    "ProtobufTypeSerializerSnapshot": ({"class": "com.acme.R", "descriptors": _DESCRIPTORS}, ()),
 }
 """Details and what is nested, by the end of the snapshot class, where the registry does not say."""
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from serializers.beam.varints import as_text
 from serializers.names import Names
+from serializers.texts import as_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import (

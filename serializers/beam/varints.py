@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from serializers.datetime import UTC
+from serializers.texts import as_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import BigInteger, Layout, List, Logical, Number, Python, Text
@@ -40,15 +41,6 @@ def _number(bits: int, type_: pa.DataType) -> Python:
 
 VARINT: Final = _number(32, pa.int32())
 VARLONG: Final = _number(64, pa.int64())
-
-
-def as_text(raw: bytes, inner: Layout, counts: ChangeCounts) -> Any:
-    """The wire value of UTF-8: text, or the bytes where texts are binary."""
-    if isinstance(inner, Text) and inner.as_binary:
-        return raw
-    text = raw.decode("utf-8", "replace")
-    counts.malformed_utf8 += text.count("�") - raw.count("�".encode())
-    return text
 
 
 def _text(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:

@@ -81,6 +81,8 @@ _ROLES = {
     "topic-partition-offset-states": "offsets of a Kafka source",
     "next-transactional-id-hint": "next transactional id of a FlinkKafkaProducer",
     "next-transactional-id-hint-v2": "next transactional id of a FlinkKafkaProducer",
+    "delayed-messages-buffer": "Stateful Functions: messages that are sent later, by their time",
+    "delayed-message-index": "Stateful Functions: time of a message that is sent later, by its cancellation token",
 }
 
 # SQL's views of accumulators: a state per aggregate function and field, and per distinct argument.
@@ -100,6 +102,8 @@ _TRIGGERS = {
     "processing-time-timeout": "trigger: time of the time-out in milliseconds",
 }
 
+_ASYNCHRONOUS = "Stateful Functions: messages whose asynchronous operations have not ended"
+
 
 def purpose_of(state: str, others: Collection[str] = ()) -> str | None:
     """What an operator of Flink keeps in a state of this name.
@@ -115,4 +119,6 @@ def purpose_of(state: str, others: Collection[str] = ()) -> str | None:
         return "PyFlink, Python process" + (f": {found}" if found else "")
     if state in _TRIGGERS:
         return _TRIGGERS[state] if WINDOW_CONTENTS in others else None
+    if state == "asyncOperations":
+        return _ASYNCHRONOUS if "delayed-messages-buffer" in others else None
     return _ROLES.get(state) or next((role for name, role in _VIEWS if name.fullmatch(state)), None)

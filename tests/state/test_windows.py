@@ -255,9 +255,14 @@ def test_a_job_writes_the_same_columns(form: str, tmp_path: Path) -> None:
         ("session-window-mapping", (), "session windows: from each to the window under which its contents are kept"),
         ("fire-time", ("window-contents",), "trigger: time of the next firing in milliseconds"),
         ("last-element", ("window-contents",), "trigger: element of the last firing"),
+        (
+            "asyncOperations", ("delayed-messages-buffer",),
+            "Stateful Functions: messages whose asynchronous operations have not ended",
+        ),
+        ("asyncOperations", (), None),
     ],
-)
-def test_roles(state: str, others: Sequence[str], role: str) -> None:
+)  # fmt: skip
+def test_roles(state: str, others: Sequence[str], role: str | None) -> None:
     assert purpose_of(state, others) == role
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the snapshots of frameworks on Flink anew: pipelines of Apache Beam, and jobs of flink-scala-api.
+"""Makes the snapshots of frameworks on Flink anew: pipelines of Apache Beam, jobs of flink-scala-api and Stateful Functions.
 
 Needs a JDK 17 and Maven, which fetches the jars on the first run; for ``scala`` also the sources of flink-scala-api, whose jars
 Maven's own registry did not have::
 
     tests/golden/frameworks/make_frameworks.py [--work FOLDER] [--only TEXT] [--flinkx FOLDER]
 
-Each case is the newest checkpoint of a job that has seen all of its input. Files get new names and bytes every time; what is
-in them stays the same, and ``test_frameworks.py`` says what that is. ``--work`` is where Flink writes; the path is part of
-the snapshots.
+Each case is the newest checkpoint of a job that has seen all of its input, or its savepoint. Files get new names and bytes
+every time; what is in them stays the same, and ``test_<framework>.py`` says what that is. ``--work`` is where Flink writes; the
+path is part of the snapshots.
 """
 
 from __future__ import annotations
@@ -30,25 +30,27 @@ OPENED = ("lang", "lang.reflect", "math", "net", "nio", "text", "time", "util", 
 
 @dataclass(frozen=True)
 class Case:
-    """One checkpoint.
+    """One checkpoint, or the savepoint if that is an argument of the job.
 
-    :param framework: ``beam`` or ``scala``.
-    :param version: of Beam; for ``scala`` that of Flink.
-    :param arguments: of the job, before the folder of checkpoints and after it.
+    :param framework: ``beam``, ``scala`` or ``statefun``.
+    :param version: of the framework; for ``scala`` that of Flink.
+    :param arguments: of the job, after the backend and the folder of checkpoints.
+    :param label: at the end of the name, if it is not the backend.
     """
 
     framework: str
     version: str
     backend: str
     arguments: tuple[str, ...] = ()
+    label: str | None = None
 
     @property
     def name(self) -> str:
-        return f"{self.framework}-{self.version}-{self.backend}"
+        return f"{self.framework}-{self.version}-{self.label or self.backend}"
 
     @property
     def main(self) -> str:
-        return {"beam": "golden.BeamJob", "scala": "golden.FlinkxJob"}[self.framework]
+        return {"beam": "golden.BeamJob", "scala": "golden.FlinkxJob", "statefun": "golden.StatefunJob"}[self.framework]
 
 
 CASES = (
@@ -58,6 +60,8 @@ CASES = (
     Case("scala", "1.20.3", "hashmap"),
     Case("scala", "1.20.3", "rocksdb"),
     Case("scala", "2.0.1", "hashmap"),
+    Case("statefun", "3.3.0", "hashmap", ("protobuf",), "protobuf"),
+    Case("statefun", "3.3.0", "hashmap", ("kryo", "savepoint"), "kryo-savepoint"),
 )
 
 
@@ -84,8 +88,8 @@ def compiled(case: Case, jars: str, sources: Path) -> Path:
     _made.append(classes)
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
-    if case.framework == "beam":
-        java = [str(path) for path in sorted((HERE / "beam").glob("*.java"))]
+    if case.framework != "scala":
+        java = [str(path) for path in sorted((HERE / case.framework).glob("*.java"))]
         subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", str(classes), *java], check=True)
         return classes
     scala = [str(path) for folder in flinkx_sources(case, sources) for path in sorted(folder.rglob("*.scala"))]
@@ -114,7 +118,9 @@ def run(case: Case, work: Path, sources: Path) -> None:
     backend = "filesystem" if case.framework == "beam" and case.backend == "hashmap" else case.backend
     command = ["java", *options, *opened, "-cp", os.pathsep.join([str(classes), jars]), case.main]
     subprocess.run([*command, backend, str(checkpoints), *case.arguments], check=True, timeout=300)
-    newest = max(checkpoints.rglob("_metadata"), key=lambda path: int(path.parent.name.removeprefix("chk-"))).parent
+    taken = "savepoint-" if "savepoint" in case.arguments else "chk-"
+    found = [path.parent for path in checkpoints.rglob("_metadata") if path.parent.name.startswith(taken)]
+    newest = max(found, key=lambda path: (len(path.name), path.name))
     kept = DATA / case.name
     shutil.rmtree(kept, ignore_errors=True)
     shutil.copytree(newest, kept / newest.name)
