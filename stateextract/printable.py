@@ -8,8 +8,11 @@ U+FFFD wherever a name leaves this program: in columns, labels, tables and JSON.
 from __future__ import annotations
 
 import difflib
+import io
 import json
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -126,6 +129,21 @@ def plain_names(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_names(item) for item in value]
     return value
+
+
+def encode_any_text() -> None:
+    """Make standard output and standard error take every character.
+
+    A locale or PYTHONIOENCODING may have chosen an encoding that lacks most. A terminal then shows escapes such as ``\\u20ac``;
+    into files and pipes, whose readers need exact values, go UTF-8. A stream that is closed discards what it gets.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the process that started this
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):  # notebooks have other streams
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def json_document(value: Any, **options: Any) -> str:

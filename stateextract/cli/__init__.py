@@ -20,6 +20,7 @@ from stateextract.doors import read_at
 from stateextract.ending import exit_code_of
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode
+from stateextract.printable import encode_any_text
 from stateextract.version import VERSION
 
 _EPILOG = """Exit codes: 0 every selected row is there; 1 nothing was done, or validate found corruption; 2 the request is
@@ -109,9 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     # What imports make stays to the end: looking through it again and again takes a third of a short command's time.
     gc.set_threshold(200_000, 20, 100)
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the process that started this
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    encode_any_text()
     code = run(arguments)
     if _OWN_END.isdisjoint(sys.modules):
         with contextlib.suppress(OSError):  # what cannot be written, which Python reports when it ends

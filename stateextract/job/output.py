@@ -16,6 +16,7 @@ from stateextract.errors import OutputError, StateExtractError, UsageError
 from stateextract.files.connect import TIMEOUT, connect, problem_of, within
 from stateextract.files.filesystem import is_inside, parent, split_uri
 from stateextract.job.writer import write_error
+from stateextract.printable import lone_surrogates
 
 _RENAMING = frozenset({"local", "hdfs", "hdfs-native"})
 
@@ -73,9 +74,11 @@ def open_output(uri: str, timeout: int = TIMEOUT) -> Output:
     """The folder that a URI or local path names; it need not exist.
 
     :param timeout: seconds that a store has for one answer.
-    :raises UsageError: where it is the URI of no store.
+    :raises UsageError: where it is the URI of no store, or has bytes that are not UTF-8, which pyarrow does not take.
     """
     address = split_uri(os.path.expanduser(uri))
+    if lone_surrogates(address.path):
+        raise UsageError("the path of the output is not text in UTF-8", file=address.path, advice="choose another --output")
     if address.scheme == "file":
         return Output(uri, pafs.LocalFileSystem(), address.path)
     problem = problem_of(address.scheme, address.authority)

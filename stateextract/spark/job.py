@@ -32,6 +32,7 @@ from stateextract.job.execute import Execute, OnReport, Tasks
 from stateextract.job.run import JobResult, run_job
 from stateextract.job.task import compile_once
 from stateextract.options import JobOptions, parse_arguments
+from stateextract.printable import encode_any_text
 from stateextract.screen import UNLIMITED, Screen
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.spark import worker
@@ -56,6 +57,7 @@ def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
 
     :param defaults: Spark settings for a Spark that this process has to start.
     """
+    encode_any_text()
     screen, complaints = Screen(width=None if sys.stdout.isatty() else UNLIMITED), Screen(stderr=True, soft_wrap=True)
     try:
         options = parse_arguments(arguments)

@@ -353,6 +353,26 @@ def test_output_that_nobody_reads(what: str) -> None:
     assert (done.stdout, done.stderr) == ("", "141\n")
 
 
+@pytest.mark.parametrize(("encoding", "form"), [("ascii", "text"), ("latin-1", "csv")])
+def test_output_is_utf8_whatever_the_locale(encoding: str, form: str) -> None:
+    types = snapshot("f23-types-native")
+    command = [sys.executable, "-m", "stateextract", "head", types, "--operator", "types-numbers-and-text"]
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}
+    options = ["--state", "string", "--format", form]
+    done = subprocess.run([*command, *options], cwd=ROOT, env=environment, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "🚀 and 👩‍💻" in done.stdout.decode()
+
+
+def test_an_output_whose_name_is_not_utf8(out: Out, tmp_path: Path) -> None:
+    output = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for command in (["extract", KINDS, "--engine", "local"], ["diff", KINDS, KINDS], ["history", KINDS]):
+        code, _, err = out(*command, "--output", output)
+        assert code == 2
+        assert "the path of the output is not text in UTF-8" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_output_that_cannot_be_written() -> None:
     command = f"{sys.executable} -m stateextract states {KINDS}"
     done = in_shell(f"{command} > /dev/full")
