@@ -366,7 +366,7 @@ def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
     """Values of the fields that a TOML job file sets; its rules (:data:`AUDIT`) are not among them."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{name} is not TOML: {error}") from error
     by_section: dict[str, dict[str, dataclasses.Field[Any]]] = {}
     for f in fields():

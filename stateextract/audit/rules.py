@@ -170,7 +170,7 @@ def parse_rules(text: str, name: str = "the rules file", *, job_file: bool = Fal
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{name} is not TOML: {error}") from error
     unknown = [table for table in document if table not in AUDIT]
     if unknown and not job_file:

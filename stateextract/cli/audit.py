@@ -134,7 +134,7 @@ def _statistics_options(file: RuleFile) -> Any:
 def _schemas(path: Path) -> Any:
     try:
         return json.loads(read_text(str(path), "schema"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"schema {path} is not JSON: {error}") from error
 
 

@@ -136,7 +136,7 @@ def parse_manifest(data: bytes, path: str) -> Manifest:
                               expected=f"version {FORMAT_VERSION}", file=path)
         jobs = {name: Job(**job) for name, job in document["jobs"].items()}
         return Manifest(document["job"], jobs, [_dataset(d) for d in document["datasets"]])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise OutputError("the manifest in the output is not one that this tool wrote", file=path,
                           advice="choose another --output") from error
 

@@ -109,7 +109,7 @@ def _none_or_many(what: str, found: Sequence[str], folders: Sequence[Folder], ur
         )
     there = [one.uri for one in folders if one.metadata is not None]
     return SnapshotNotFoundError(
-        f"no snapshot at {uri} is {what}; there are {abbreviate(there, 20)}", advice="`stateextract checkpoints` lists them"
+        f"no snapshot at {uri} is {what}; found {abbreviate(there, 20)}", advice="`stateextract checkpoints` lists them"
     )
 
 

@@ -30,7 +30,7 @@ def parse_uids(text: str) -> list[str]:
     if text.lstrip().startswith("["):
         try:
             found = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"the list of uids is not JSON: {error}") from error
         if not all(isinstance(uid, str) for uid in found):
             raise UsageError("the list of uids has something that is not text")

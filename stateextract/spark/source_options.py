@@ -293,7 +293,7 @@ def _mapping(text: str, where: str) -> tuple[str, ...]:
 def _json(text: str, where: str, type_: type, expected: str) -> Any:
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{where} is not JSON: {error}", expected=expected) from None
     if not isinstance(value, type_):
         raise UsageError(f"{where} is {text!r}", expected=expected)

@@ -372,7 +372,7 @@ def test_two_checkpoints_of_a_job_are_compared(out: Out) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--checkpoint", "4"], "no snapshot at {path} is checkpoint 4; there are "),
+        (["--checkpoint", "4"], "no snapshot at {path} is checkpoint 4; found "),
         (["--checkpoint", "11"], "checkpoint 11 is not complete: "),
         (["--job", "0"], None),
         (["--job", "abc"], "no snapshot at {path} is the newest checkpoint of job abc"),

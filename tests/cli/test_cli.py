@@ -364,6 +364,29 @@ def test_output_is_utf8_whatever_the_locale(encoding: str, form: str) -> None:
     assert "🚀 and 👩‍💻" in done.stdout.decode()
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["states", KINDS, "--uids"], "the list of uids is not JSON"),
+        (["states", KINDS, "--config"], "is not TOML"),
+        (["audit", KINDS, "--rules"], "is not TOML"),
+    ],
+)
+def test_files_that_are_nested_too_deeply(out: Out, tmp_path: Path, command: list[str], words: str) -> None:
+    file = tmp_path / "file"
+    file.write_text(("" if command[-1] == "--uids" else "value = ") + "[" * 100_000)
+    code, _, err = out(*command, str(file))
+    assert code == 2
+    assert words in err
+
+
+def test_a_key_that_is_nested_too_deeply(out: Out) -> None:
+    keys = snapshot("f23-keys-native-snappy")
+    code, _, err = out("get", keys, "--operator", "by-tuple", "--state", "sum", "--key", "[" * 100_000)
+    assert code == 2
+    assert "is not a key of the type struct<f0: int32, f1: string>" in err
+
+
 def test_an_output_whose_name_is_not_utf8(out: Out, tmp_path: Path) -> None:
     output = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     for command in (["extract", KINDS, "--engine", "local"], ["diff", KINDS, KINDS], ["history", KINDS]):

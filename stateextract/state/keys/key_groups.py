@@ -80,7 +80,7 @@ def key_scalar(value: Any, type_: pa.DataType, called: str = "key") -> pa.Scalar
     """
     try:
         return pa.scalar(_plain(value, type_), type_)
-    except (ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
+    except (ValueError, TypeError, ArithmeticError, RecursionError, pa.ArrowException) as error:
         raise UsageError(
             f"{value!r} is not a {called} of the type {type_}", expected=_example(type_), advice=_reason(error)
         ) from None
