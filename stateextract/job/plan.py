@@ -231,7 +231,8 @@ def _choose(
         for i in chosen:
             if i.problems and not i.named:
                 raise i.problems[0]
-        raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
+        if any(entry.status != Status.EMPTY for i in chosen for entry in i.entries):
+            raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
     _refuse_unread_operators(chosen, selected, options)
     return selected
 

@@ -264,6 +264,8 @@ def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: Planned
 
 def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
     """The states that the options mean: one, or the queues of timers, or all that become columns."""
+    if not plan.states:
+        raise UsageError("the operator has no keyed state and no operator state")
     timers = [s for s in plan.states if s.entry.kind == TIMER]
     name = values["stateName"]
     if values["readTimers"]:

@@ -100,6 +100,15 @@ def test_exit_codes(out: Out, tmp_path: Path) -> None:
     assert "the output is not empty" in err
 
 
+def test_an_operator_without_state_has_no_rows(out: Out, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    code, text, err = out("extract", ORDERS, "--operator", "orders", "--engine", "local", "--output", str(output))
+    assert (code, err) == (0, "")
+    assert text.splitlines()[-1] == f"Wrote 0 rows in 0 datasets to {output}."
+    assert sorted(path.name for path in output.iterdir()) == ["_SUCCESS", "_coverage.json", "_manifest.json"]
+    assert out("stats", ORDERS, "--operator", "orders")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

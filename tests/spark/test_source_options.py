@@ -144,7 +144,7 @@ def test_operators_by_uid_id_and_name() -> None:
         ),
         ({"operatorName": "zzz"}, "no operator has the operatorName 'zzz'. The operators are 'orders', 'orders-by-customer'"),
         ({"operatorUid": "orders", "operatorName": "zzz"}, "operatorUid 'orders' and operatorName 'zzz'"),
-        ({"operatorUid": "orders"}, "nothing that was chosen can be read"),
+        ({"operatorUid": "orders"}, "the operator has no keyed state and no operator state"),
         (
             CUSTOMERS,
             "the operator has 4 states. Select one with stateName: cents-by-product, last-order, order-ids, voucher",
