@@ -104,8 +104,18 @@ def layouts(depth: int = 3) -> st.SearchStrategy[Layout]:
         switches(depth),
         subclasses(depth),
         sections(depth),
+        plain_lists(),
         st.builds(List, items(depth - 1), null_mask=st.just(True)),
     )
+
+
+@cache
+def plain_lists() -> st.SearchStrategy[Layout]:
+    """Lists and maps of what the operation ``PLAIN`` reads."""
+    numbers = st.sampled_from([Number(type_) for type_ in (pa.int32(), pa.int64(), pa.float32(), pa.float64())])
+    parts = st.one_of(numbers, st.builds(Nullable, numbers), st.just(Text()))
+    structs = st.lists(parts, min_size=1, max_size=3).map(lambda p: Struct(tuple(Field(f"p{i}", v) for i, v in enumerate(p))))
+    return st.builds(List, parts | structs) | st.builds(Map, numbers | st.just(Text()), parts)
 
 
 @cache

@@ -55,6 +55,7 @@ SOURCES = (
     "columnar/kernel/machine.py",
     "columnar/kernel/numbers.py",
     "columnar/kernel/pairs.py",
+    "columnar/kernel/plain.py",
     "columnar/kernel/sections.py",
     "columnar/kernel/skips.py",
     "columnar/kernel/texts.py",

@@ -11,8 +11,8 @@ need none, against what is believed of a row; the caller
 gives 16 readable bytes after the window and as many writable ones after each data buffer (loads and stores overrun by at
 most fifteen).
 
-What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``pairs.py``,
-``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the
+What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``plain.py``,
+``pairs.py``, ``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the
 loop of ``run``. ``run_kryo`` has ``KRYO_OPERATIONS`` too, which would make ``run`` slower. To add an operation, write its
 function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
 

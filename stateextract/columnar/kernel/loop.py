@@ -6,7 +6,7 @@ from functools import partial
 
 from stateextract.columnar.compiled.compile import at, compile_kernel, load_i32_le, put
 from stateextract.columnar.compiled.compile import at_row as col
-from stateextract.columnar.kernel import choices, json, kryo, lists, numbers, pairs, sections, skips, variable
+from stateextract.columnar.kernel import choices, json, kryo, lists, numbers, pairs, plain, sections, skips, variable
 from stateextract.columnar.kernel.assemble import Operations, assemble, operate
 from stateextract.columnar.kernel.machine import (
     ARGUMENT,
@@ -48,6 +48,7 @@ OPERATIONS: Operations = (
     ((Op.POJO,), choices.pojo),
     ((Op.NEXT,), lists.next_element),
     ((Op.LIST,), lists.list_of),
+    ((Op.PLAIN,), plain.plain),
     ((Op.NEXT_BLOCK,), lists.next_block),
     ((Op.LIST_BLOCKS,), lists.list_blocks),
     ((Op.SKIP,), skips.skip),
@@ -110,7 +111,7 @@ OPERATIONS: Operations = (
     ((Op.FAIL,), choices.fail),
 )
 """Which function does what, the commonest operations first."""
-COMMON = 16
+COMMON = 17
 """How many cases of ``OPERATIONS`` are so common that the others may wait for them. The first one is looked for by itself."""
 
 KRYO_OPERATIONS: Operations = (

@@ -65,6 +65,37 @@ def compile_skip(layout: Layout) -> Program:
     return compiler.finish(None, layout.least)
 
 
+def _bare(layout: Layout) -> Layout:
+    """The layout of the bytes, without conversions of their value."""
+    while isinstance(layout, Logical):
+        layout = layout.inner
+    return layout
+
+
+def _is_number(layout: Layout) -> bool:
+    """Whether it is a number as Java writes it."""
+    if isinstance(layout, Number):
+        return not layout.flip_sign and (not layout.little or layout.least == 1)
+    return isinstance(layout, Bool)
+
+
+def _has_flag(layout: Nullable) -> bool:
+    """Whether nothing follows a flag that says null."""
+    return layout.null_if and layout.padding == 0
+
+
+def _is_plain(layout: Layout) -> bool:
+    """Whether ``PLAIN`` reads it: numbers of four and eight bytes, which may be null, and texts."""
+    layout = _bare(layout)
+    if isinstance(layout, Struct):
+        return bool(layout.fields) and all(_is_plain(f.layout) for f in layout.fields)
+    if isinstance(layout, Nullable) and _has_flag(layout) and layout.width == 1:
+        layout = _bare(layout.inner)
+    elif isinstance(layout, Text):
+        return layout.coding == "flink"
+    return _is_number(layout) and layout.least in (4, 8)
+
+
 class Compiler:
     """Allocates columns and emits operations; one use gives one program."""
 
@@ -279,10 +310,10 @@ class Compiler:
         width = layout.least
         if node is None:
             self.op(Op.SKIP, width)
-        elif layout.flip_sign or (layout.little and width > 1):
-            self.op(Op.FIXED, node.index, width, int(layout.little), int(layout.flip_sign))
-        else:
+        elif _is_number(layout):
             self.op({1: Op.FIXED1, 2: Op.FIXED2, 4: Op.FIXED4, 8: Op.FIXED8}[width], node.index)
+        else:
+            self.op(Op.FIXED, node.index, width, int(layout.little), int(layout.flip_sign))
 
     def emit_bool(self, _: Bool, node: ColumnNode | None) -> None:
         # Kept as the byte it is; packing to bits takes any byte but 0 for true, as Java does.
@@ -339,22 +370,17 @@ class Compiler:
             self.emit(layout, None if node is None else node.children.get(name))
 
     def emit_nullable(self, layout: Nullable, node: ColumnNode | None) -> None:
-        inner = layout.inner
-        while isinstance(inner, Logical):
-            inner = inner.inner
-        if node is None and layout.null_if and layout.padding == 0 and isinstance(inner, Number | Bool):
-            self.emit_zeros(layout.width - 1)
-            self.op(Op.NSKIP, inner.least)
-            return
-        if node is not None and layout.null_if and layout.padding == 0:
-            if isinstance(inner, Bool) or (
-                isinstance(inner, Number) and not inner.flip_sign and (not inner.little or inner.least == 1)
-            ):
+        inner = _bare(layout.inner)
+        if _has_flag(layout):
+            if node is None and isinstance(inner, Number | Bool):
                 self.emit_zeros(layout.width - 1)
-                ops = {1: Op.NFIXED1, 2: Op.NFIXED2, 4: Op.NFIXED4, 8: Op.NFIXED8}
-                self.op(ops[inner.least], node.index)
+                self.op(Op.NSKIP, inner.least)
                 return
-            if isinstance(inner, Text) and inner.coding == "flink":
+            if node is not None and _is_number(inner):
+                self.emit_zeros(layout.width - 1)
+                self.op({1: Op.NFIXED1, 2: Op.NFIXED2, 4: Op.NFIXED4, 8: Op.NFIXED8}[inner.least], node.index)
+                return
+            if node is not None and isinstance(inner, Text) and inner.coding == "flink":
                 self.emit_zeros(layout.width - 1)
                 self.op(Op.NTEXT, node.index, int(inner.as_binary))
                 return
@@ -447,6 +473,8 @@ class Compiler:
         else:
             self.op(Op.LIST, column, level, least, end)
         self.here(Label())
+        if node is not None and not blocks and all(map(_is_plain, parts)):
+            self.op(Op.PLAIN)
         element()
         if blocks:
             self.here(end)

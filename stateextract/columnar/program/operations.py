@@ -64,6 +64,7 @@ class Op(IntEnum):
     LIST = 28  #        c, level, least, t       i32 count; c is -1 where nothing is kept; least: fewest bytes of an element, or
     #                                  of one without bytes its values, negative; t: behind the list
     NEXT = 29  #        end of a list's element
+    PLAIN = 57  #       an element begins, of numbers of four and eight bytes and of texts
     MASK = 30  #        bits, c        mask of a Row; c for its kind or -1
     MASK_BIT = 31  #    bit, t         go to t if the bit is set
     MASK_END = 32  #
