@@ -12,9 +12,9 @@ gives 16 readable bytes after the window and as many writable ones after each da
 most fifteen).
 
 What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``plain.py``,
-``pairs.py``, ``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the
-loop of ``run``. ``run_kryo`` has ``KRYO_OPERATIONS`` too, which would make ``run`` slower. To add an operation, write its
-function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
+``pairs.py``, ``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts
+them into the loop of ``run``. ``run_kryo`` has ``KRYO_OPERATIONS`` too, which would make ``run`` slower. To add an
+operation, write its function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
 
 At its first call on a machine it is compiled, which takes about a minute; afterwards its machine code is loaded
 (``native.py``). Must not know of layouts, Arrow, files, Flink.
