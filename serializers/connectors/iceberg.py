@@ -133,17 +133,27 @@ _MANIFESTS = ("data_manifest", "delete_manifest", "referenced_data_files")
 def _manifests(reader: Reader) -> dict[str, Any]:
     version, data = read_versioned(reader)
     must_end(reader)
-    expect(version, (2,))
+    expect(version, (1, 2))
     inner = Reader(data)
-    found: dict[str, Any] = {name: _manifest(inner) for name in _MANIFESTS[:2]}
-    found[_MANIFESTS[2]] = [read_text(inner) for _ in range(inner.count("files", least=2))]
+    found = _delta_manifests(inner, version)
     must_end(inner)
     return found
 
 
-def _manifest(reader: Reader) -> dict[str, Any] | None:
+def _delta_manifests(reader: Reader, version: int) -> dict[str, Any]:
+    """``DeltaManifests``: of version 1 one manifest and nothing else."""
+    if version == 1:
+        manifest = _manifest(bytes(reader.bytes(reader.remaining)))
+        return dict(zip(_MANIFESTS, (manifest, None, []), strict=True))
+    found: dict[str, Any] = {}
+    for name in _MANIFESTS[:2]:
+        found[name] = _manifest(bytes(reader.bytes(reader.i32("a length"), "a manifest")))
+    found[_MANIFESTS[2]] = [read_text(reader) for _ in range(reader.count("files", least=2))]
+    return found
+
+
+def _manifest(data: bytes) -> dict[str, Any] | None:
     """A manifest file of Avro with its schema, whose first two fields are its path and its length."""
-    data = bytes(reader.bytes(reader.i32("a length"), "a manifest"))
     if not data:
         return None
     inner = Reader(data)
@@ -163,6 +173,9 @@ def _manifest(reader: Reader) -> dict[str, Any] | None:
 _TASK_TYPE = struct_of(path=TEXT, start=I64, length=I64, json=TEXT)
 _SPLIT_TYPE = struct_of(file_offset=I32, record_offset=I64, tasks=pa.list_(_TASK_TYPE))
 _MANIFEST_TYPE = struct_of(path=TEXT, length=I64, avro=pa.binary())
+_MANIFESTS_TYPE = struct_of(
+    data_manifest=_MANIFEST_TYPE, delete_manifest=_MANIFEST_TYPE, referenced_data_files=pa.list_(TEXT)
+)
 
 register_form(
     "SourceReaderState",
@@ -184,9 +197,15 @@ register_form(
     PayloadForm(
         "iceberg_committable", (1,), _committable,
         struct_of(
-            job_id=TEXT, operator_id=TEXT, checkpoint_id=I64, data_manifest=_MANIFEST_TYPE, delete_manifest=_MANIFEST_TYPE,
-            referenced_data_files=pa.list_(TEXT),
+            job_id=TEXT, operator_id=TEXT, checkpoint_id=I64, **{field.name: field.type for field in _MANIFESTS_TYPE}
         ),
         reason="two ids of Flink, and manifests with Iceberg's magic number and schema",
+    ),
+)  # fmt: skip
+register_form(
+    "iceberg-files-committer-state",
+    PayloadForm(
+        "iceberg_manifests", (1, 2), _delta_manifests, _MANIFESTS_TYPE,
+        reason="the name of the state, and manifests with Iceberg's magic number and schema",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Operator state of ``byte[]`` in which sources and sinks keep payloads, recognized by the state's name."""
+"""Operator state of ``byte[]``, or of maps to it, in which sources and sinks keep payloads, recognized by the state's name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, columns_of, fitting, must_end, read_versioned
 from serializers.context import NO_EVIDENCE, Evidence
-from stateextract.columnar.layout import Layout, Python
+from serializers.registry import SerializerSnapshot, describe
+from stateextract.columnar.layout import Layout, Map, Nullable, Python
 from stateextract.errors import StateExtractError
 from stateextract.files.reader import Reader
 
@@ -16,14 +17,26 @@ BYTES = (
     "org.apache.flink.api.common.typeutils.base.array.BytePrimitiveArraySerializer$BytePrimitiveArraySerializerSnapshot"
 )
 
+SORTED_MAP = "org.apache.flink.table.runtime.typeutils.SortedMapSerializerSnapshot"
+"""With two nested snapshots, of keys and values."""
 
-def payload_layout(state: str, snapshot_class: str, evidence: Evidence = NO_EVIDENCE) -> Layout | None:
+
+def payload_layout(state: str, snapshot: SerializerSnapshot, evidence: Evidence = NO_EVIDENCE) -> Layout | None:
     """The layout of a state's elements, if connectors keep payloads in a state of this name; otherwise ``None``.
 
+    :param snapshot: of the elements' serializer.
     :param evidence: what the operator's coordinator says.
     """
-    if state not in FORMS or state in (COMMITTABLE, COORDINATOR) or snapshot_class != BYTES:
+    if state not in FORMS or state in (COMMITTABLE, COORDINATOR):
         return None
+    if snapshot.class_name == BYTES:
+        return _payload(state, evidence)
+    if snapshot.class_name == SORTED_MAP and snapshot.nested[1].class_name == BYTES:
+        return Map(describe(snapshot.nested[0]), Nullable(_payload(state, evidence)))
+    return None
+
+
+def _payload(state: str, evidence: Evidence) -> Layout:
 
     def decode(data: memoryview, pos: int, end: int) -> tuple[dict[str, Any], int]:
         reader = Reader(data, pos, end)

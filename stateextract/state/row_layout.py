@@ -119,7 +119,7 @@ def operator_row_layout(meta: StateMeta, context: DescribeContext | None = None)
     context = context or DescribeContext()
     value = meta.serializers[VALUE]
     key = meta.serializers.get(KEY) if meta.backend_type == "BROADCAST" else None
-    payload = payload_layout(meta.name, value.class_name, context.evidence) if meta.backend_type == "OPERATOR" else None
+    payload = payload_layout(meta.name, value, context.evidence) if meta.backend_type == "OPERATOR" else None
     fields: tuple[Field, ...] = (Field("value", payload or describe(value, context)),)
     if meta.backend_type == "BROADCAST":
         if key is None:

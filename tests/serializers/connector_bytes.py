@@ -15,6 +15,7 @@ from serializers.context import Evidence
 _PLACES = {
     "split": "SourceReaderState", "enumerator": COORDINATOR, "writer": "writer_raw_states", "bucket": "writer_raw_states",
     "committable": COMMITTABLE, "manifest": "streaming_committer_raw_states", "coordinator": COORDINATOR,
+    "manifests": "iceberg-files-committer-state",
 }  # fmt: skip
 
 

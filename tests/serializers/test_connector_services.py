@@ -1,4 +1,4 @@
-"""State of RabbitMQ's source and of Kinesis' old consumer, in a savepoint that their own classes wrote."""
+"""State of RabbitMQ's source, of Kinesis' old consumer and of Iceberg's old sink, in savepoints of their own classes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import pytest
 import stateextract
 from stateextract.errors import UndecodableError
 from stateextract.metadata.uid import operator_id
+from tests.serializers.connector_bytes import as_printed, payloads
 
-SAVEPOINT = Path(__file__).parent / "connectors" / "services"
+CONNECTORS = Path(__file__).parent / "connectors"
 SEQUENCE_NUMBER = "org.apache.flink.streaming.connectors.kinesis.model.SequenceNumber"
 
 
-def rows(uid: str, state: str, **options: Any) -> list[Any]:
+def rows(uid: str, state: str, savepoint: str = "services", **options: Any) -> list[Any]:
     """The values of a state."""
-    snapshot = stateextract.open_snapshot(str(SAVEPOINT), **options)
+    snapshot = stateextract.open_snapshot(str(CONNECTORS / savepoint), **options)
     values: list[Any] = snapshot.operator(operator_id(uid)).state(state).to_table()["value"].to_pylist()
     return values
 
@@ -47,3 +48,14 @@ def test_kinesis_has_shards_and_sequence_numbers_if_the_class_of_the_numbers_is_
     assert shards == [("orders", f"shardId-00000000000{i}") for i in range(2)]
     numbers = [(value["f1"]["sequenceNumber"], value["f1"]["subSequenceNumber"]) for value in values]
     assert numbers == [("49570", -1), ("49571", 0)]
+
+
+def test_iceberg_has_the_manifests_of_each_checkpoint() -> None:
+    """Those of ``connectors/iceberg.txt``; a checkpoint without data has no bytes."""
+    assert rows("committer", "iceberg-flink-job-id", "iceberg-committer") == ["a" * 32]
+    (pending,) = rows("committer", "iceberg-files-committer-state", "iceberg-committer")
+    (expected,) = (payload for payload in payloads() if payload.name == "iceberg_manifests 1.10")
+    written, empty = pending
+    assert (written[0], written[1]["bytes"], written[1]["version"]) == (7, expected.raw, 2)
+    assert as_printed(written[1]["iceberg_manifests"]) == as_printed(expected.value)
+    assert empty == (8, {"bytes": b"", "version": None, "iceberg_manifests": None})

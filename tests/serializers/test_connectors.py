@@ -11,6 +11,7 @@ import pytest
 from serializers.connectors import COMMITTABLE, FORMS, decode_payload, payload_layout
 from serializers.connectors.payloads import BYTES
 from serializers.connectors.recoverables import unpublished_file
+from serializers.registry import SerializerSnapshot
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.files.block import Block
@@ -180,7 +181,7 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
 def test_payload(state: str, raw: bytes, expected: dict[str, Any]) -> None:
     everything = {"bytes": raw, "version": None} | dict.fromkeys(FORMS[state]) | expected
     assert decode_payload(state, raw) == everything
-    layout = payload_layout(state, BYTES)
+    layout = payload_layout(state, SerializerSnapshot(BYTES, 3))
     assert layout is not None
     data = struct.pack(">i", len(raw)) + raw
     decoder = make_decoder(layout, Policy())
@@ -190,8 +191,8 @@ def test_payload(state: str, raw: bytes, expected: dict[str, Any]) -> None:
 
 
 def test_other_states_and_serializers_have_no_payload() -> None:
-    assert payload_layout("my-state", BYTES) is None
-    assert payload_layout("SourceReaderState", BYTES.replace("Byte", "Int")) is None
+    assert payload_layout("my-state", SerializerSnapshot(BYTES, 3)) is None
+    assert payload_layout("SourceReaderState", SerializerSnapshot(BYTES.replace("Byte", "Int"), 3)) is None
 
 
 def test_damaged_payloads_keep_their_bytes() -> None:

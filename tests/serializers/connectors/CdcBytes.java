@@ -49,7 +49,8 @@ public class CdcBytes extends CdcValues {
         Map<String, Object> offsets = new LinkedHashMap<>();
         offsets.put("shop.orders:3", low);
         Object snapshot = make(states + "SnapshotPendingSplitsState", List.of(other), List.of(start), assigned, schemas, offsets,
-                statuses[2], List.of(table), true, true, chunks);
+                // The names of the numbers 2 and 3 have changed since 2.3.
+                statuses[prefix.endsWith("2.3") ? 4 : 2], List.of(table), true, true, chunks);
         wrapped("cdc_enumerator " + prefix + " snapshot", pending, snapshot, CdcBytes::pending);
         Object idle = make(states + "SnapshotPendingSplitsState", List.of(other), List.of(), Map.of(), Map.of(), Map.of(),
                 statuses[1], List.of(), false, true, none);
@@ -168,6 +169,7 @@ public class CdcBytes extends CdcValues {
                 map.put("txId", "744");
                 map.put("ts_usec", "1700000000000001");
                 break;
+            case "db2":
             case "sqlserver":
                 map.put("change_lsn", "00000027:00000ac0:0002");
                 map.put("commit_lsn", "00000027:00000ac0:0003");

@@ -27,6 +27,7 @@ public class IcebergBytes extends Printing {
         Object manifests = make(FLINK + "sink.DeltaManifests", manifest("s3://b/meta/m1.avro", 0), manifest("s3://b/meta/d1.avro", 1), new CharSequence[] {"s3://b/data/f1.parquet"});
         byte[] written = SimpleVersionedSerialization.writeVersionAndSerialize(
                 (SimpleVersionedSerializer<Object>) field(FLINK + "sink.DeltaManifestsSerializer", "INSTANCE"), manifests);
+        wrapped("iceberg_manifests " + args[0], field(FLINK + "sink.DeltaManifestsSerializer", "INSTANCE"), manifests, IcebergBytes::manifests);
         String committable = FLINK + "sink.IcebergCommittable";
         wrapped("iceberg_committable " + args[0], make(committable + "Serializer"),
                 make(committable, written, "a".repeat(32), "0123456789abcdef0123456789abcdef", 42L), IcebergBytes::committable);
@@ -81,13 +82,16 @@ public class IcebergBytes extends Printing {
         if (written.length > 0) {
             Object manifests = SimpleVersionedSerialization.readVersionAndDeSerialize(
                     (SimpleVersionedSerializer<Object>) field(FLINK + "sink.DeltaManifestsSerializer", "INSTANCE"), written);
-            found.put("data_manifest", manifest(call(manifests, "dataManifest")));
-            found.put("delete_manifest", manifest(call(manifests, "deleteManifest")));
-            List<String> files = new ArrayList<>();
-            for (CharSequence file : (CharSequence[]) call(manifests, "referencedDataFiles")) files.add(file.toString());
-            found.put("referenced_data_files", files);
+            found.putAll(manifests(manifests));
         }
         return found;
+    }
+
+    static Map<String, Object> manifests(Object manifests) throws Exception {
+        List<String> files = new ArrayList<>();
+        for (CharSequence file : (CharSequence[]) call(manifests, "referencedDataFiles")) files.add(file.toString());
+        return map("data_manifest", manifest(call(manifests, "dataManifest")), "delete_manifest", manifest(call(manifests, "deleteManifest")),
+                "referenced_data_files", files);
     }
 
     static Object manifest(Object manifest) throws Exception {

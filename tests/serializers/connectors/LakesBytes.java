@@ -1,4 +1,5 @@
 import java.util.*;
+import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 /** Prints splits and enumerator state of older versions of Iceberg and Paimon, by reflection alone. */
 public class LakesBytes extends Printing {
@@ -16,10 +17,59 @@ public class LakesBytes extends Printing {
         Object states = field(source + "enumerator.IcebergEnumeratorStateSerializer", "INSTANCE");
         Object position = call(source + "enumerator.IcebergEnumeratorPosition", "of", 8123456789L, 1_700_000_000_000L);
         Object status = Class.forName(source + "split.IcebergSourceSplitStatus").getEnumConstants()[0];
+        manifests(version);
         Object pending = make(source + "split.IcebergSourceSplitState", split, status);
         String state = source + "enumerator.IcebergEnumeratorState";
         wrapped("iceberg_enumerator " + version + " position", states, make(state, position, List.of()), LakesBytes::position);
         wrapped("bytes_enumerator iceberg " + version + " splits", states, make(state, position, List.of(pending)), LakesBytes::position);
+    }
+
+    /** What the old sink's committer keeps of a checkpoint; of version 1 only the manifest of data files. */
+    static void manifests(String version) throws Exception {
+        Object serializer = field("org.apache.iceberg.flink.sink.DeltaManifestsSerializer", "INSTANCE");
+        Object manifests = make("org.apache.iceberg.flink.sink.DeltaManifests", manifest("s3://b/meta/m1.avro", 0), manifest("s3://b/meta/d1.avro", 1),
+                new CharSequence[] {"s3://b/data/f1.parquet"});
+        wrapped("iceberg_manifests " + version, serializer, manifests, LakesBytes::manifests);
+        Object plain = make("org.apache.iceberg.flink.sink.DeltaManifests", manifest("s3://b/meta/m2.avro", 0), null, new CharSequence[0]);
+        wrapped("iceberg_manifests " + version + " no deletes", serializer, plain, LakesBytes::manifests);
+        wrapped("iceberg_manifests " + version + " version 1", new SimpleVersionedSerializer<Object>() {
+            @Override
+            public int getVersion() {
+                return 1;
+            }
+
+            @Override
+            public byte[] serialize(Object value) throws java.io.IOException {
+                try {
+                    return (byte[]) call("org.apache.iceberg.ManifestFiles", "encode", call(value, "dataManifest"));
+                } catch (Exception e) {
+                    throw new java.io.IOException(e);
+                }
+            }
+
+            @Override
+            public Object deserialize(int version, byte[] data) throws java.io.IOException {
+                return ((SimpleVersionedSerializer<?>) serializer).deserialize(version, data);
+            }
+        }, plain, LakesBytes::manifests);
+    }
+
+    static Object manifest(String path, int content) throws Exception {
+        Object[] contents = Class.forName("org.apache.iceberg.ManifestContent").getEnumConstants();
+        return make("org.apache.iceberg.GenericManifestFile", path, 5511L, 0, contents[content], 7L, 7L, 8123456789L, 1, 50L, 0, 0L, 0, 0L, List.of(), null);
+    }
+
+    static Map<String, Object> manifests(Object manifests) throws Exception {
+        Map<String, Object> found = new LinkedHashMap<>();
+        for (String[] names : new String[][] {{"data_manifest", "dataManifest"}, {"delete_manifest", "deleteManifest"}}) {
+            Object manifest = call(manifests, names[1]);
+            found.put(names[0], manifest == null ? null : map("path", call(manifest, "path"), "length", call(manifest, "length"),
+                    "avro", hex((byte[]) call("org.apache.iceberg.ManifestFiles", "encode", manifest))));
+        }
+        List<String> files = new ArrayList<>();
+        for (CharSequence file : (CharSequence[]) call(manifests, "referencedDataFiles")) files.add(file.toString());
+        found.put("referenced_data_files", files);
+        return found;
     }
 
     static Object task(String path) throws Exception {
