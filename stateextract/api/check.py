@@ -23,7 +23,8 @@ from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import BACKENDS, Backend, Release
 from stateextract.restore.classes import JobClasses
-from stateextract.restore.job import Check, JobOperator, NewJob, Report, StateCheck, operators_of, release_of
+from stateextract.restore.job import JobOperator, Jobs, NewJob, Report, StateCheck, operators_of, release_of
+from stateextract.restore.whole_job import check_jobs
 from stateextract.snapshot.describe import read_classes
 from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.source import SnapshotSource
@@ -78,7 +79,7 @@ def check(
     if classpath and new.classes is None:
         assumed = (*assumed, "Nothing of the new job's classes: the class path has none.")
     asked = _Values(old, opened.classpath if same_job else classpath, release, from_flink_1) if values else None
-    report = Check(_job_operators(source), new, before, from_flink_1, asked).report()
+    report = check_jobs(Jobs(_job_operators(source), new, before, from_flink_1, asked))
     states = _with_extents(old, report.states) if values else report.states
     return replace(report, states=tuple(map(_worded, states)), assumptions=(*report.assumptions, *assumed))
 

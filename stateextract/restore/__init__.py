@@ -18,8 +18,11 @@ declarations  states, keys and uids that the code of a job declares; ``typeinfo`
 by_classes    what that proves of a state of the snapshot
 derive        new snapshots of old ones, where classes change and declarations do not
 loading       whether an old serializer snapshot can be read against the new classes
-state_rules   one state: kind, key, namespace, value, by backend
-job           operators, parallelism, all states: what ``check`` shows
+state_rules   the checks of a backend when a state is registered: kind, key, namespace, value
+one_state     one state by backend, against the new job's snapshot or classes
+doubts        what only the values of a state show
+job           what is known of both jobs, and the answers
+whole_job     operators, parallelism, all states: what ``check`` shows
 ============  ==================================================================================================
 
 Opens only the class path that it is given; decodes no values.

@@ -15,7 +15,7 @@ from serializers.scalars import BASE
 from serializers.ttl import TTL_SNAPSHOTS, is_ttl, unwrapped
 from stateextract.metadata.model import OperatorState
 from stateextract.restore.bytecode import Value
-from stateextract.restore.declarations import Declaration, Declarations, resolved_in
+from stateextract.restore.declarations import Declaration, Declarations
 from stateextract.restore.derive import Derivation
 from stateextract.restore.extract import Extractor, simple
 from stateextract.restore.typeinfo import TypeReader
@@ -64,7 +64,7 @@ class ByClasses:
         self._types = TypeReader(extractor, self._resolved)
 
     def _resolved(self, value: Value) -> Value:
-        return value if self._declarations is None else resolved_in(self._declarations, value)
+        return value if self._declarations is None else self._declarations.resolved(value)
 
     # ---- the operator
 
@@ -143,12 +143,8 @@ class ByClasses:
         of_flink = purpose_of(old.name) is not None and old.name not in declarations.states
         if of_flink or old.backend_type == "PRIORITY_QUEUE":
             opaque = scope == "operator" and old.serializers[VALUE].class_name.startswith(_BYTES)
-            problem = (
-                ""
-                if opaque
-                else "an operator of Flink declares it, with types that do not follow from the job's classes"
-            )
-            return Candidates((as_before,), problem)
+            problem = "an operator of Flink declares it, with types that do not follow from the job's classes"
+            return Candidates((as_before,), "" if opaque else problem)
         everywhere = declarations.states.get(old.name, ())
         wanted = [d for d in everywhere if not d.uses or d.uses & _uses_of(old, scope)]
         if not wanted and declarations.unknown:
@@ -181,12 +177,8 @@ class ByClasses:
         )
         if not known or not keys:
             return Candidates((self._as_before(old),), "the windows of the new job do not follow from its classes")
-        return Candidates(
-            tuple(
-                replace(old, serializers={**old.serializers, VALUE: replace(timer, nested=(key, timer.nested[1]))})
-                for key in keys
-            )
-        )
+        timers = [replace(timer, nested=(key, timer.nested[1])) for key in keys]
+        return Candidates(tuple(replace(old, serializers={**old.serializers, VALUE: timer}) for timer in timers))
 
     def _declared(
         self, old: StateMeta, scope: str, declaration: Declaration, other_types: bool
@@ -203,9 +195,8 @@ class ByClasses:
         fresh = [self._types.of(value) for value in declaration.types]
         types = [snapshot for snapshot in fresh if snapshot is not None]
         if not types or len(types) < len(fresh):
-            return Candidates(
-                (as_before,), f"the type that {made_in} gives to this state does not follow from its code"
-            )
+            problem = f"the type that {made_in} gives to this state does not follow from its code"
+            return Candidates((as_before,), problem)
         if other_types:
             return Candidates((as_before,), _OTHER_TYPES)
         void = NAMESPACE not in old.serializers or old.serializers[NAMESPACE].class_name.startswith(_VOID)
@@ -214,19 +205,15 @@ class ByClasses:
         if scope != "keyed":
             return Candidates((self._operator_state(old, types),))
         if declaration.ttl is None:
-            return Candidates(
-                (as_before,), f"whether {made_in} sets a TTL for this state does not follow from its code"
-            )
+            problem = f"whether {made_in} sets a TTL for this state does not follow from its code"
+            return Candidates((as_before,), problem)
         return Candidates((self._keyed_state(old, types, declaration.ttl),))
 
     def _operator_state(self, old: StateMeta, types: list[SerializerSnapshot]) -> StateMeta:
         parts = dict(zip((VALUE,) if len(types) == 1 else ("KEY_SERIALIZER", VALUE), types, strict=True))
-        made = {
-            part: self._derivation.merged(old.serializers[part], s)
-            for part, s in parts.items()
-            if part in old.serializers
-        }
-        return replace(old, serializers={**old.serializers, **made})
+        before = old.serializers
+        made = {part: self._derivation.merged(before[part], s) for part, s in parts.items() if part in before}
+        return replace(old, serializers={**before, **made})
 
     def _keyed_state(self, old: StateMeta, types: list[SerializerSnapshot], ttl: bool) -> StateMeta:
         value = unwrapped(old.serializers[VALUE])

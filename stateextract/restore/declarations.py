@@ -102,6 +102,10 @@ class Declarations:
     other_types: bool
     of_job: bool
 
+    def resolved(self, value: Value) -> Value:
+        """The value of a field that has only one, of others the value itself."""
+        return _resolved(value, self.fields)
+
 
 def read_declarations(classes: JobClasses) -> Declarations:
     """What the classes that are not Flink's declare."""
@@ -301,12 +305,8 @@ class _Collector:
         name = _resolved(made.arguments[0], fields) if made.arguments else None
         if made.constructor is None or not isinstance(name, Constant) or not isinstance(name.value, str):
             return None
-        ttl: bool | None = False
-        if len(site.ttl) == 1:
-            ttl = site.ttl[0]
-        elif site.ttl or (loose_ttl and made.escaped):
-            ttl = None
-        if loose_ttl and made.escaped:
+        ttl = (site.ttl or [False])[0]
+        if len(site.ttl) > 1 or (loose_ttl and made.escaped):
             ttl = None
         uses = frozenset(site.uses or (loose if made.escaped else ()))
         if kind in _ONLY_KEYED:
@@ -333,8 +333,3 @@ def _of_all_windows(store: Sequence[Value]) -> bool:
     """Whether a store of keyed state is not that of one window."""
     (value,) = store or (None,)
     return isinstance(value, Call) and value.member.name in ("getKeyedStateStore", "globalState", "getRuntimeContext")
-
-
-def resolved_in(declarations: Declarations, value: Value) -> Value:
-    """The value of a field that has only one, of others the value itself."""
-    return _resolved(value, declarations.fields)

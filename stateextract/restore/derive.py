@@ -16,7 +16,7 @@ from serializers.registry import SerializerSnapshot
 from serializers.ttl import unwrapped
 from serializers.tuples import ENUM_SNAPSHOT
 from stateextract.restore.classes import JobClasses
-from stateextract.restore.extract import COLLECTIONS, Extractor, in_flink_2
+from stateextract.restore.extract import COLLECTIONS, Extractor, in_flink_2, not_derived
 from stateextract.restore.pojo import pojo_fields, subclass_snapshots
 
 
@@ -39,13 +39,10 @@ class Derivation:
             return self._pojo(old, old.details["class"])
         if old.class_name == ENUM_SNAPSHOT:
             shape = self._extractor.classes.shape(old.details["class"])
-            return (
-                _unknown(old.details["class"]) if shape is None else self._extractor.of_class(shape.model.name) or old
-            )
+            return not_derived(old.details["class"]) if shape is None else self._extractor.of_class(shape.model.name) or old
         if old.class_name in AVRO_SNAPSHOTS:
-            return (self._extractor.avro(name) if isinstance(name, str) else None) or _unknown(
-                "an Avro schema in the job's code"
-            )
+            found = self._extractor.avro(name) if isinstance(name, str) else None
+            return found or not_derived("an Avro schema in the job's code")
         if old.class_name == KRYO_SNAPSHOT:
             return self._generic(old, old.details["class"])
         return replace(old, nested=tuple(self.of(nested) for nested in old.nested))
@@ -67,10 +64,8 @@ class Derivation:
     def _pojo(self, old: SerializerSnapshot, name: str) -> SerializerSnapshot:
         new = self._extractor.of_class(name)
         if new is None:
-            return _unknown(name)
-        if new.class_name != POJO_SNAPSHOT:
-            return new
-        return self._merged(old, new)
+            return not_derived(name)
+        return self._merged(old, new) if new.class_name == POJO_SNAPSHOT else new
 
     def _merged(self, old: SerializerSnapshot, new: SerializerSnapshot) -> SerializerSnapshot:
         """The new POJO with the old one's registered subclasses, and fields whose type did not change as they were."""
@@ -90,7 +85,7 @@ class Derivation:
             known = subclass_snapshots(old)[subclass]
             if found is not None and found.class_name == known.class_name == POJO_SNAPSHOT:
                 found = self._merged(known, found)
-            registered.append(found or _unknown(subclass))
+            registered.append(found or not_derived(subclass))
         details = {**new.details, "registered": old.details["registered"]}
         return replace(new, details=details, nested=(*nested, *registered))
 
@@ -109,7 +104,7 @@ class Derivation:
             return old
         before = None if self._old is None else self._old.of_class(name)
         # If the class could have been a POJO before, the job asked for a generic type.
-        return old if before is not None and before.class_name != KRYO_SNAPSHOT else _unknown(name)
+        return old if before is not None and before.class_name != KRYO_SNAPSHOT else not_derived(name)
 
 
 def upgraded(old: SerializerSnapshot) -> SerializerSnapshot:
@@ -126,7 +121,3 @@ def _built_in(field: SerializerSnapshot) -> SerializerSnapshot:
     if field.class_name == KRYO_SNAPSHOT and field.details["class"] in COLLECTIONS:
         return in_flink_2(field.details["class"])
     return upgraded(field)
-
-
-def _unknown(type_: str) -> SerializerSnapshot:
-    return SerializerSnapshot("", 0, details={"unknown": "derived", "type": type_})

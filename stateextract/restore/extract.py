@@ -9,7 +9,8 @@ Flink's classes: ``org.apache.flink.api.java.typeutils.{TypeExtractor,PojoTypeIn
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable
 from typing import Final
 
 from serializers.arrays import ARRAY
@@ -48,6 +49,10 @@ _OWN_TYPE: Final = frozenset(
     }
 )  # fmt: skip
 """Who extends one of these has type information of another kind."""
+STRING_ARRAY: Final = SerializerSnapshot(ARRAY + "StringArraySerializer$StringArraySerializerSnapshot", 3)
+TUPLE_SNAPSHOT: Final = RUNTIME + "TupleSerializerSnapshot"
+_SETTER: Final = re.compile(r"\(\[*(L[^;]*;|[BCDFIJSZ])\)V")
+"""The type of a method with one parameter that returns nothing."""
 _MAP: Final = "java.util.Map"
 _SET: Final = "java.util.Set"
 COLLECTIONS: Final = frozenset({_MAP, _SET, "java.util.List", "java.util.Collection", "java.lang.Iterable"})
@@ -74,10 +79,8 @@ class Extractor:
         if type_.name in COLLECTIONS:
             return self._collection(type_)
         if type_.name.startswith(_TUPLE) and type_.arguments:
-            parts = [self.of_type(argument) for argument in type_.arguments]
-            nested = tuple(part for part in parts if part is not None)
-            known = len(nested) == len(parts)
-            return composite(RUNTIME + "TupleSerializerSnapshot", *nested, **{"class": type_.name}) if known else None
+            nested = all_known(map(self.of_type, type_.arguments))
+            return None if nested is None else composite(TUPLE_SNAPSHOT, *nested, **{"class": type_.name})
         if type_.name == "?" or type_.arguments or len(self._open) > _MAX_DEPTH:
             return None
         return self.of_class(type_.name)
@@ -111,9 +114,8 @@ class Extractor:
 
     def enum(self, shape: ClassShape) -> SerializerSnapshot:
         """The serializer of an enum."""
-        return SerializerSnapshot(
-            ENUM_SNAPSHOT, 3, details={"class": shape.model.name, "constants": shape.model.constants}
-        )
+        details = {"class": shape.model.name, "constants": shape.model.constants}
+        return SerializerSnapshot(ENUM_SNAPSHOT, 3, details=details)
 
     def avro(self, name: str) -> SerializerSnapshot | None:
         """The serializer of a class that Avro's compiler made: its schema is a text in its code."""
@@ -135,10 +137,7 @@ class Extractor:
         nested = []
         for _, field in fields:
             type_ = parse_type(field.type)
-            serializer = self.of_type(type_)
-            if serializer is None:
-                serializer = SerializerSnapshot("", 0, details={"unknown": "derived", "type": str(type_)})
-            nested.append(serializer)
+            nested.append(self.of_type(type_) or not_derived(str(type_)))
         details = {
             "class": name,
             "fields": tuple(field.name for _, field in fields),
@@ -170,12 +169,9 @@ class Extractor:
     def _array(self, type_: JavaType) -> SerializerSnapshot | None:
         component = type_.component
         if component.is_primitive:
-            name = component.name.capitalize()
-            return SerializerSnapshot(
-                f"{ARRAY}{name}PrimitiveArraySerializer${name}PrimitiveArraySerializerSnapshot", 3
-            )
+            return primitive_array(component.name.capitalize())
         if not component.dimensions and component.name == "java.lang.String":
-            return SerializerSnapshot(ARRAY + "StringArraySerializer$StringArraySerializerSnapshot", 3)
+            return STRING_ARRAY
         element = self.of_type(component)
         if element is None:
             return None
@@ -187,9 +183,8 @@ class Extractor:
             return None
         if self.release.major < 2 or not type_.arguments or any(a.name == "?" or a.arguments for a in type_.arguments):
             return kryo(type_.name)
-        parts = [self.of_type(argument) for argument in type_.arguments]
-        nested = [part for part in parts if part is not None]
-        return in_flink_2(type_.name, *nested) if len(nested) == len(parts) else None
+        nested = all_known(map(self.of_type, type_.arguments))
+        return None if nested is None else in_flink_2(type_.name, *nested)
 
 
 def in_flink_2(name: str, *nested: SerializerSnapshot) -> SerializerSnapshot:
@@ -221,34 +216,22 @@ def _has_accessors(field: FieldModel, lineage: list[ClassShape]) -> bool:
     """Whether a getter and a setter make a field that is not public one of a POJO."""
     low = field.name.lower().replace("_", "")
     getter = setter = False
-    for name, descriptor, public in _methods(lineage):
+    for name, descriptor, public in (method for shape in lineage for method in shape.methods):
         plain = name.lower().replace("_", "")
         if not public:
             continue
         if plain in (f"get{low}", f"is{low}", low) and descriptor.startswith("()") and descriptor != "()V":
             getter = True
-        one = descriptor.endswith(")V") and _parameters(descriptor) == 1
-        if one and (plain in (f"set{low}", low) or name == f"{field.name}_$eq"):
+        if _SETTER.fullmatch(descriptor) and (plain in (f"set{low}", low) or name == f"{field.name}_$eq"):
             setter = True
     return getter and setter
 
 
-def _methods(lineage: list[ClassShape]) -> Iterator[tuple[str, str, bool]]:
-    for shape in lineage:
-        yield from shape.methods
-
-
-def _parameters(descriptor: str) -> int:
-    """How many parameters a method has."""
-    number, at = 0, 1
-    while at < len(descriptor) and descriptor[at] != ")":
-        while descriptor[at : at + 1] == "[":
-            at += 1
-        at = descriptor.find(";", at) + 1 if descriptor[at : at + 1] == "L" else at + 1
-        number += 1
-        if at == 0:
-            break
-    return number
+def all_known(snapshots: Iterable[SerializerSnapshot | None]) -> list[SerializerSnapshot] | None:
+    """The snapshots; ``None`` if one of them is not known."""
+    found = list(snapshots)
+    known = [snapshot for snapshot in found if snapshot is not None]
+    return known if len(known) == len(found) else None
 
 
 def simple(name: str) -> SerializerSnapshot:
@@ -259,6 +242,16 @@ def simple(name: str) -> SerializerSnapshot:
 def kryo(name: str) -> SerializerSnapshot:
     """A generic type."""
     return SerializerSnapshot(KRYO_SNAPSHOT, 2, details={"class": name})
+
+
+def primitive_array(name: str) -> SerializerSnapshot:
+    """The serializer ``LongPrimitiveArraySerializer`` of ``Long``."""
+    return SerializerSnapshot(f"{ARRAY}{name}PrimitiveArraySerializer${name}PrimitiveArraySerializerSnapshot", 3)
+
+
+def not_derived(type_: str) -> SerializerSnapshot:
+    """What stands for a serializer that does not follow from class files."""
+    return SerializerSnapshot("", 0, details={"unknown": "derived", "type": type_})
 
 
 def composite(class_name: str, *nested: SerializerSnapshot, **details: str) -> SerializerSnapshot:

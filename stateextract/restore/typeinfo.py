@@ -12,16 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from serializers.arrays import ARRAY
 from serializers.classcode import ClassLiteral, Lambda
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT, SET_SNAPSHOT
 from serializers.javatypes import JavaType, of_class_name, parse_type
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
 from serializers.scalars import BASE
-from serializers.tuples import ENUM_SNAPSHOT, ROW_SNAPSHOT, RUNTIME
+from serializers.tuples import ENUM_SNAPSHOT, ROW_SNAPSHOT
 from stateextract.restore.bytecode import Array, Call, FieldValue, New, Value
-from stateextract.restore.extract import COLLECTIONS, Extractor, composite, kryo, simple
+from stateextract.restore.extract import (
+    COLLECTIONS,
+    STRING_ARRAY,
+    TUPLE_SNAPSHOT,
+    Extractor,
+    all_known,
+    composite,
+    kryo,
+    primitive_array,
+    simple,
+)
 
 _INFO: Final = "org.apache.flink.api.common.typeinfo."
 _UTILS: Final = "org.apache.flink.api.java.typeutils."
@@ -125,9 +134,9 @@ class TypeReader:
         if (owner, name) in _FIELDS:
             return simple(_FIELDS[owner, name])
         if owner == _INFO + "PrimitiveArrayTypeInfo" and name in _PRIMITIVE_ARRAYS:
-            return _primitives(_PRIMITIVE_ARRAYS[name])
+            return primitive_array(_PRIMITIVE_ARRAYS[name])
         if (owner, name) == (_INFO + "BasicArrayTypeInfo", "STRING_ARRAY_TYPE_INFO"):
-            return _strings()
+            return STRING_ARRAY
         serializer = owner.removeprefix(BASE).removesuffix("Serializer")
         if name == "INSTANCE" and owner == f"{BASE}{serializer}Serializer" and serializer in _FIELDS.values():
             return simple(serializer)
@@ -189,40 +198,33 @@ class TypeReader:
         parts = self._resolve(parts)
         if not isinstance(parts, Array) or parts.size != len(parts.elements) or parts.size > 100:
             return None
-        found = self._all([parts.elements.get(i) for i in range(parts.size)])
+        found = all_known(self._of(parts.elements.get(i)) for i in range(parts.size))
         if found is None:
             return None
         if name == "TUPLE":
-            return composite(RUNTIME + "TupleSerializerSnapshot", *found, **{"class": f"{_TUPLE}{len(found)}"})
+            return composite(TUPLE_SNAPSHOT, *found, **{"class": f"{_TUPLE}{len(found)}"})
         return composite(ROW_SNAPSHOT, *found)
 
     def _collection(self, name: str, arguments: Sequence[Value]) -> SerializerSnapshot | None:
-        found = self._all(arguments)
+        found = all_known(map(self._of, arguments))
         if found is None or len(found) != (2 if name == "MAP" else 1):
             return None
         return composite({"LIST": LIST_SNAPSHOT, "MAP": MAP_SNAPSHOT, "SET": SET_SNAPSHOT}[name], *found)
-
-    def _all(self, values: Sequence[Value]) -> list[SerializerSnapshot] | None:
-        found = [self._of(value) for value in values]
-        known = [snapshot for snapshot in found if snapshot is not None]
-        return known if len(known) == len(found) else None
 
     def _array(self, name: str, element: SerializerSnapshot | None) -> SerializerSnapshot | None:
         if element is None:
             return None
         scalar = next((word for word in _FIELDS.values() if simple(word) == element), None)
         if name == "PRIMITIVE_ARRAY":
-            return _primitives(scalar) if scalar in _PRIMITIVES else None
+            return primitive_array(scalar) if scalar in _PRIMITIVES else None
         if scalar == "String":
-            return _strings()
+            return STRING_ARRAY
         of = element.details.get("class")
         if scalar in _PRIMITIVES:
             of = f"java.lang.{_BOXED.get(scalar, scalar)}"
-        return (
-            composite(BASE + "GenericArraySerializerSnapshot", element, **{"class": of})
-            if isinstance(of, str)
-            else None
-        )
+        if not isinstance(of, str):
+            return None
+        return composite(BASE + "GenericArraySerializerSnapshot", element, **{"class": of})
 
     def _of_hint(self, value: Value) -> SerializerSnapshot | None:
         """``new TypeHint<…>() {}``: a class whose superclass has the type."""
@@ -237,11 +239,3 @@ class TypeReader:
             if type_ is not None and type_.name == wanted:
                 return type_.arguments
         return None
-
-
-def _primitives(name: str) -> SerializerSnapshot:
-    return SerializerSnapshot(f"{ARRAY}{name}PrimitiveArraySerializer${name}PrimitiveArraySerializerSnapshot", 3)
-
-
-def _strings() -> SerializerSnapshot:
-    return SerializerSnapshot(ARRAY + "StringArraySerializer$StringArraySerializerSnapshot", 3)

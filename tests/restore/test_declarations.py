@@ -21,7 +21,7 @@ from stateextract.restore.by_classes import ByClasses, Candidates
 from stateextract.restore.bytecode import Constant, Interpreter, New, Value
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.compare import label
-from stateextract.restore.declarations import Declarations, read_declarations, resolved_in
+from stateextract.restore.declarations import Declarations, read_declarations
 from stateextract.restore.derive import Derivation
 from stateextract.restore.extract import Extractor, simple
 from stateextract.restore.typeinfo import TypeReader
@@ -46,7 +46,7 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def job(path: Path) -> tuple[Declarations, TypeReader]:
     classes = JobClasses([str(path)], Store())
     found = read_declarations(classes)
-    return found, TypeReader(Extractor(classes, Release(2, 3)), lambda value: resolved_in(found, value))
+    return found, TypeReader(Extractor(classes, Release(2, 3)), lambda value: found.resolved(value))
 
 
 def states(path: Path) -> dict[str, tuple[str, bool | None, set[str], list[str | None]]]:

@@ -28,8 +28,9 @@ from stateextract.restore.avro import Resolution
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.compare import Comparer
 from stateextract.restore.derive import upgraded
-from stateextract.restore.job import Check, JobOperator, NewJob, StateCheck, default_max_parallelism, release_of
+from stateextract.restore.job import JobOperator, Jobs, NewJob, StateCheck, default_max_parallelism, release_of
 from stateextract.restore.removed import STATES
+from stateextract.restore.whole_job import check_jobs
 from stateextract.snapshot.headers import StateScope
 from stateextract.state.header import NAMESPACE, VALUE, StateMeta
 
@@ -229,7 +230,7 @@ def blocked(scope: StateScope, name: str, value: SerializerSnapshot, release: Re
     kind = "UNION" if scope == "operator" else "VALUE"
     meta = StateMeta(name, "OPERATOR" if scope == "operator" else "KEY_VALUE", kind, {}, {VALUE: value, NAMESPACE: STRING})
     side = JobOperator(OperatorState("0" * 32, None, None, 1, 128), [LONG], {(scope, meta.backend_type, name): [meta]})
-    (found,) = Check([side], NewJob(release=release, same_job=True), from_flink_1=True).report().states
+    (found,) = check_jobs(Jobs([side], NewJob(release=release, same_job=True), from_flink_1=True)).states
     return found
 
 
