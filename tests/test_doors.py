@@ -7,13 +7,12 @@ import copy
 import inspect
 import pickle
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import stateextract
-from stateextract.cli import _COMMANDS
+from stateextract.cli import _COMMANDS, command_of
 from stateextract.cli.options import door_of
 from stateextract.doors import OPTIONS, Door, api_door, read_at
 from stateextract.errors import SnapshotNotFoundError, StateExtractError, UsageError, leaving
@@ -76,10 +75,7 @@ def test_advice_has_no_alternative_that_the_door_lacks() -> None:
     assert DOORS[METADATA].advice(both) == "set outOfRange null"
 
 
-FLAGS = {
-    name: {o for p in getattr(import_module(f"stateextract.cli.{module}"), module).params for o in p.opts}
-    for name, module in _COMMANDS.items()
-}
+FLAGS = {name: {o for p in command_of(name).params for o in p.opts} for name in _COMMANDS}
 """The options of each command."""
 ADVICE = {
     constant.value: file
@@ -94,7 +90,7 @@ ADVICE = {
 
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_no_command_gives_advice_for_an_option_that_it_lacks(command: str) -> None:
-    door = door_of(getattr(import_module(f"stateextract.cli.{_COMMANDS[command]}"), _COMMANDS[command]))
+    door = door_of(command_of(command))
     assert len(ADVICE) > 30
     for text, file in ADVICE.items():
         shown = door.advice(text) or ""
@@ -107,8 +103,9 @@ _OF_OTHER_PROGRAMS = {"--suggest", "--format", "--glob", "--include", "--descrip
 
 def test_the_advice_of_commands_themselves_is_for_their_own_options() -> None:
     """Those of modules that several commands use are options of each of them."""
-    for command, module in _COMMANDS.items():
-        tree = ast.parse((ROOT / "stateextract" / "cli" / f"{module}.py").read_text(encoding="utf-8"))
+    for command in _COMMANDS:
+        file = ROOT / "stateextract" / "cli" / f"{command.replace('-', '_')}.py"
+        tree = ast.parse(file.read_text(encoding="utf-8"))
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "advice"):
             for constant in ast.walk(call.value):
                 if isinstance(constant, ast.Constant) and isinstance(constant.value, str):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import stateextract
-from stateextract.cli import _COMMANDS
+from stateextract.cli import _COMMANDS, command_of
 from stateextract.options import (
     FILE_ONLY,
     JobOptions,
@@ -50,8 +49,8 @@ _OWN = {"check": {"--classpath", "--plan", "--uids"}, "watch": {"--checkpoint"}}
 
 
 def test_the_command_line_has_the_options_where_they_apply() -> None:
-    for name, module in _COMMANDS.items():
-        flags = {o for p in getattr(import_module(f"stateextract.cli.{module}"), module).params for o in p.opts}
+    for name in _COMMANDS:
+        flags = {o for p in command_of(name).params for o in p.opts}
         own = {"--operator", "--state", "--output"} | _OWN.get(name, set())
         for f in fields():
             applies = name == "extract" or any(
@@ -104,15 +103,14 @@ sys.modules["stateextract.options"] = module
 text = (root / "stateextract" / "options.py").read_text()
 more = text.replace("    verify_checksums: bool = _option(", sys.argv[2])
 exec(compile(more, "options.py", "exec"), module.__dict__)
-import importlib
 import click
 import stateextract
-from stateextract.cli import _COMMANDS
+from stateextract.cli import _COMMANDS, command_of
 from stateextract.options import make_options, parse_file
 from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, markdown, parse_options
 helps = {}
-for name, file in _COMMANDS.items():
-    command = getattr(importlib.import_module(f"stateextract.cli.{file}"), file)
+for name in _COMMANDS:
+    command = command_of(name)
     helps[name] = "--brand-new" in command.get_help(click.Context(command))
 snapshot = stateextract.open_snapshot(sys.argv[3], brand_new=True)
 sources = (STATE_OPTIONS, METADATA_OPTIONS, DIFF_OPTIONS)

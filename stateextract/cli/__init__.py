@@ -28,34 +28,22 @@ invalid; 3 something is skipped, raw, partial, unsupported, missing or unreadabl
 a difference; 5 a rule of audit or watch fails; 6 check: a state does not restore, or loses data. Errors go to standard error,
 --debug adds the trace."""
 
-_COMMANDS = {
-    "checkpoints": "checkpoints",
-    "inspect": "inspect",
-    "states": "states",
-    "schema": "schema",
-    "files": "files",
-    "kafka-offsets": "kafka_offsets",
-    "head": "head",
-    "get": "get",
-    "count": "count",
-    "validate": "validate",
-    "stats": "stats",
-    "audit": "audit",
-    "check": "check",
-    "history": "history",
-    "watch": "watch",
-    "report": "report",
-    "extract": "extract",
-    "diff": "diff",
-    "types": "types",
-    "uid-hash": "uid_hash",
-    "completion": "completion",
-}
-"""The commands in the order of the help, with the modules that hold them under the same name."""
+_COMMANDS = (
+    "checkpoints", "inspect", "states", "schema", "files", "kafka-offsets", "head", "get", "count", "validate", "stats",
+    "audit", "check", "history", "watch", "report", "extract", "diff", "types", "uid-hash", "completion",
+)  # fmt: skip
+"""The commands in the order of the help. A module of the same name, with ``_`` for ``-``, holds each."""
 
 _OWN_END = frozenset({"multiprocessing", "pyspark"})
 """Modules that have to end what they began. Without them nothing is left to do at the end, and Python's taking everything apart
 is a quarter of a short command's time."""
+
+
+def command_of(name: str) -> click.Command:
+    """Import a command."""
+    module = name.replace("-", "_")
+    command: click.Command = getattr(importlib.import_module(f"stateextract.cli.{module}"), module)
+    return command
 
 
 class _Commands(click.Group):
@@ -65,12 +53,7 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command = getattr(importlib.import_module(f"stateextract.cli.{module}"), module)
-        assert isinstance(command, click.Command)
-        return command
+        return command_of(cmd_name) if cmd_name in _COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The first paragraph of each command's help, whole: click cuts it."""

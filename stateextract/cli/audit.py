@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.options import format_option, workers_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.cli.stats import make_statistics_options, measured, read_text, written
 from stateextract.errors import UsageError
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @snapshot_options(UsedBy.STATISTICS)
 @click.option("--rules", metavar="FILE", help="The rules, a TOML file. Default: those of the job file (--config).")
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Processes. Default: one per core if there is much to read.",
-)
+@workers_option
 @click.option("-o", "--output", metavar="FILE", help="Write the JSON document there too.")
 @format_option
 def audit(path: str, rules: str | None, workers: int | None, output: str | None, format_: str, **options: Any) -> int:

@@ -102,7 +102,8 @@ def check(
     (--classpath), or by its compiled plan and uids. The more you give, the fewer states cannot be known. Exit code 6: a state
     does not restore, or loses data; 3: the result for a state is not known.
     """
-    old = opened(path, {**options, "classpath": old_classpath, "plan": old_plan})
+    given = {**options, "classpath": old_classpath, "plan": old_plan}
+    old = opened(path, given)
     # --checkpoint and --job choose the old snapshot.
     new = None if against is None else opened(against, {**options, "checkpoint": None, "job": None})
     listed = None
@@ -116,7 +117,6 @@ def check(
         same_declarations=same_declarations, allow_non_restored=allow_non_restored, values=values,
     )  # fmt: skip
     code = exit_code_of_check(state.verdict for state in report.states)
-    given = {**options, "classpath": old_classpath, "plan": old_plan}
     command = _extract_command(path, report, given)
     if output is not None:
         from stateextract.job.output import refuse_inside

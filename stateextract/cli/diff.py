@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.completed_names import operator_names, state_names
-from stateextract.cli.options import format_option
+from stateextract.cli.options import format_option, workers_option
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.options import UsedBy
@@ -44,9 +44,7 @@ _FIELDS = 6  # that are named in the table
     help="ID of the later snapshot, if the path AFTER contains several.",
 )  # fmt: skip
 @click.option("-o", "--output", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
-@click.option(
-    "--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core if there is much to read."
-)
+@workers_option
 @click.option(
     "--last-access", is_flag=True, help="Of states with a time to live, count a mere change of the last access."
 )

@@ -42,13 +42,13 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
 
 
 def _show(rows: list[dict[str, Any]], metadata: str) -> None:
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.screen import Cell, TextTable, console, operator_cell
     from stateextract.cli.sizes import text_size
 
     folder = metadata.rpartition("/")[0] + "/"
     cells = [
         [
-            Cell(str(row["operator_uid"] or row["operator_name"] or row["operator_id"]), of=row["operator_id"]),
+            operator_cell(row),
             "" if row["subtask"] is None else str(row["subtask"]),
             row["handle_role"].replace("_", " "),
             row["stream_kind"],

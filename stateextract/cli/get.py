@@ -10,8 +10,7 @@ import click
 
 from stateextract.cli.options import complain, rows_format_option
 from stateextract.cli.reading import (
-    TIMERS,
-    identity,
+    document_of,
     metered,
     opened,
     snapshot_options,
@@ -24,7 +23,7 @@ from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import printable
-from stateextract.state.kinds import COORDINATOR, TIMER
+from stateextract.state.kinds import COORDINATOR
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,11 +124,9 @@ def _look_up(states: Sequence[State], key: str, namespace: str | None, name: str
             likely |= (first or frozenset()) if state.searched is None else frozenset()
         if any(table.num_rows for table in tables):
             break
-    shown = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
-    named = {"state_name": TIMERS} if name == TIMERS and shown.kind == TIMER else {}
     known = [of_state for of_state in groups if of_state is not None]
     return _Found(
-        {**identity(shown), **named, "status": shown.coverage.status, "reason": shown.coverage.reason},
+        document_of(states, name),
         pa.concat_tables(tables),
         frozenset().union(*known) if len(known) == len(groups) else None,
         likely,

@@ -9,8 +9,7 @@ import click
 
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import (
-    TIMERS,
-    identity,
+    document_of,
     metered,
     opened,
     snapshot_options,
@@ -24,7 +23,6 @@ from stateextract.errors import UsageError
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import named, there_is
-from stateextract.state.kinds import TIMER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,12 +91,8 @@ def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _Fi
     for state in states:
         with metered("head", state):
             tables.append(_rows(state, limit - sum(table.num_rows for table in tables)))
-    first = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
-    coverage = first.coverage
-    named = {"state_name": TIMERS} if name == TIMERS and first.kind == TIMER else {}
-    complete = all(state.coverage.complete for state in states)
-    became = {"status": coverage.status, "reason": coverage.reason, "complete": complete}
-    return _FirstRows({**identity(first), **named, **became}, pa.concat_tables(tables), any(state.untyped for state in states))
+    document = {**document_of(states, name), "complete": all(state.coverage.complete for state in states)}
+    return _FirstRows(document, pa.concat_tables(tables), any(state.untyped for state in states))
 
 
 def _columns(text: str, known: list[str]) -> list[str]:

@@ -34,11 +34,11 @@ def kafka_offsets(path: str, operator: str | None, format_: str, **options: Any)
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.screen import Cell, TextTable, console, operator_cell
 
     cells = [
         [
-            Cell(str(row["operator_uid"] or row["operator_name"] or row["operator_id"]), of=row["operator_id"]),
+            operator_cell(row),
             row["source"] or "",
             row["cluster_id"] or "",
             row["topic"] or "",

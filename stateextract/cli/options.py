@@ -41,46 +41,36 @@ def complain(text: str) -> None:
         click.echo(text, err=True)
 
 
-def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.ensure_object(Settings).debug = value
+def _flag(name: str, text: str) -> Callable[[F], F]:
+    """An option that becomes a field of the settings."""
+
+    def keep(context: click.Context, _: click.Parameter, value: bool) -> None:
+        setattr(context.ensure_object(Settings), name, value)
+
+    return click.option(f"--{name}", is_flag=True, expose_value=False, callback=keep, help=text)
 
 
-def _set_wide(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.ensure_object(Settings).wide = value
-
-
-def wide_option(command: F) -> F:
-    """``--wide``."""
-    return click.option(
-        "--wide", is_flag=True, expose_value=False, callback=_set_wide,
-        help="Show names and texts whole, also where lines become longer than the terminal.",
-    )(command)  # fmt: skip
-
-
-def debug_option(command: F) -> F:
-    """``--debug``."""
-    return click.option(
-        "--debug", is_flag=True, expose_value=False, callback=_set_debug, help="Show where an error came from."
-    )(command)
-
-
-def format_option(command: F) -> F:
-    """``--format``, ``--wide`` and ``--debug``."""
-    return _format(["text", "json"], "How to print: text for people, JSON for scripts.")(command)
-
-
-def rows_format_option(command: F) -> F:
-    """The same for a command that prints rows."""
-    return _format(
-        ["text", "json", "csv", "lines"],
-        "How to print: text for people; a JSON document, CSV, or lines of JSON, one for each row, for scripts.",
-    )(command)
+wide_option = _flag("wide", "Show names and texts whole, also where lines become longer than the terminal.")
+debug_option = _flag("debug", "Show where an error came from.")
+workers_option = click.option(
+    "--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core if there is much to read."
+)
 
 
 def _format(choices: list[str], text: str) -> Callable[[F], F]:
+    """``--format``, ``--wide`` and ``--debug``."""
+
     def decorate(command: F) -> F:
         return click.option(
             "--format", "format_", type=click.Choice(choices), default="text", show_default=True, help=text
         )(wide_option(debug_option(command)))
 
     return decorate
+
+
+format_option = _format(["text", "json"], "How to print: text for people, JSON for scripts.")
+rows_format_option = _format(
+    ["text", "json", "csv", "lines"],
+    "How to print: text for people; a JSON document, CSV, or lines of JSON, one for each row, for scripts.",
+)
+"""For a command that prints rows."""

@@ -6,7 +6,7 @@ given with ``--config`` sets them too, the command line wins. Imports nothing he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -59,9 +59,7 @@ def job_options(used_by: UsedBy | Collection[str] | None, without: Collection[st
     return decorate
 
 
-def config_option(command: F) -> F:
-    """``--config``."""
-    return click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")(command)
+config_option = click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")
 
 
 def snapshot_options(used_by: UsedBy = UsedBy.OTHERS, required: bool = True) -> Callable[[F], F]:
@@ -107,30 +105,23 @@ class CoordinatorRow(NamedTuple):
     table: pa.Table
 
 
-def operator_option(command: F) -> F:
-    """``--operator``."""
-    return click.option(
-        "--operator",
-        metavar="UID|NAME|ID",
-        shell_complete=operator_names,
-        help="The operator; may be left out where only one has keyed state.",
-    )(command)
+operator_option = click.option(
+    "--operator", metavar="UID|NAME|ID", shell_complete=operator_names,
+    help="The operator; may be left out where only one has keyed state.",
+)  # fmt: skip
+_state_option = click.option(
+    "--state", "name", metavar="NAME", shell_complete=state_names,
+    help="The state; may be left out where the operator has only one. timers: all timers; coordinator: what the "
+    "operator's coordinator keeps.",
+)  # fmt: skip
+_scope_option = click.option(
+    "--scope", type=click.Choice(["keyed", "operator"]), help="Which, where both have a state of that name."
+)
 
 
 def state_options(command: F) -> F:
     """``--operator``, ``--state`` and ``--scope``."""
-    command = click.option(
-        "--scope", type=click.Choice(["keyed", "operator"]), help="Which, where both have a state of that name."
-    )(command)
-    command = click.option(
-        "--state",
-        "name",
-        metavar="NAME",
-        shell_complete=state_names,
-        help="The state; may be left out where the operator has only one. timers: all timers; coordinator: what the "
-        "operator's coordinator keeps.",
-    )(command)
-    return operator_option(command)
+    return operator_option(_state_option(_scope_option(command)))
 
 
 def the_operator(snapshot: Snapshot, name: str | None) -> Operator:
@@ -227,6 +218,17 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
         known = sorted({s.name for o in ordered for s in o.states if s.name})
         raise UsageError(f"no state is called {name!r}", advice=there_is(name, known, "states"))
     return found
+
+
+def document_of(states: Sequence[State], name: str | None) -> dict[str, Any]:
+    """Which state the rows are of, its status and the reason. Of several queues of timers the first that is not decoded whole
+    counts.
+
+    :param name: as the user gave it.
+    """
+    state = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
+    shown = {"state_name": TIMERS} if name == TIMERS and state.kind == TIMER else {}
+    return {**identity(state), **shown, "status": state.coverage.status, "reason": state.coverage.reason}
 
 
 def identity(state: State) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import click
 from rich.markup import escape
@@ -23,6 +24,12 @@ class _Output(Screen):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
+def operator_cell(row: Mapping[str, Any]) -> Cell:
+    """The operator of a row of a table about a snapshot; what belongs to none is the job's."""
+    label = row["operator_uid"] or row["operator_name"] or row["operator_id"] or "(job)"
+    return Cell(str(label), of=row["operator_id"])
+
+
 def console() -> Screen:
     """Standard output; where it is not a terminal, and with ``--wide``, a row stays one line however long."""
     out = _Output(highlight=False, emoji=False)
@@ -33,4 +40,4 @@ def console() -> Screen:
     return out
 
 
-__all__ = ["Cell", "TextTable", "console", "escape"]
+__all__ = ["Cell", "TextTable", "console", "escape", "operator_cell"]

@@ -30,13 +30,13 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
 
         print_document(rows, rows, format_)
         return code
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.screen import Cell, TextTable, console, operator_cell
     from stateextract.cli.sizes import text_size
 
     columns = ["operator", "state", "kind", "form", "files", "size", "status"]
     cells = [
         [
-            Cell(_label(row), of=row["operator_id"]),
+            operator_cell(row),
             row["state_name"] or "",
             row["state_kind"] or "",
             row["form"] or "",
@@ -53,7 +53,3 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
         out.say(f"\n{pluralize(python, 'state')} of PyFlink. A snapshot does not have the types of their bytes; "
                 "stateextract types --suggest PATH guesses them.")  # fmt: skip
     return code
-
-
-def _label(row: dict[str, Any]) -> str:
-    return str(row["operator_uid"] or row["operator_name"] or row["operator_id"] or "(job)")

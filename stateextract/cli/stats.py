@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stateextract.audit.durations import moment, times_to_live
-from stateextract.cli.options import format_option
+from stateextract.cli.options import format_option, workers_option
 from stateextract.cli.progress import Meter, counted
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.errors import OutputError, UsageError
@@ -37,10 +37,7 @@ _QUESTION = (
         "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True,
         help="How many owners of each operator, and biggest keys and values of each state, to list.",
     ),
-    click.option(
-        "--workers", metavar="N", type=click.IntRange(min=1),
-        help="Processes. Default: one per core if there is much to read.",
-    ),
+    workers_option,
 )  # fmt: skip
 
 

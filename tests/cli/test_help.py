@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
-from stateextract.cli import _COMMANDS
+from stateextract.cli import _COMMANDS, command_of
 from stateextract.options import _parser, fields, option_help
 from stateextract.spark import submit
 from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, STREAM_OPTIONS
@@ -25,7 +24,7 @@ WORDS = re.compile(
 
 
 def command_help(name: str) -> str:
-    command = getattr(import_module(f"stateextract.cli.{_COMMANDS[name]}"), _COMMANDS[name])
+    command = command_of(name)
     return command.get_help(click.Context(command, info_name=name, max_content_width=110, help_option_names=["-h", "--help"]))
 
 

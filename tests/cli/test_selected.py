@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stateextract.cli import _COMMANDS, run
+from stateextract.cli import _COMMANDS, command_of, run
 from stateextract.metadata.model import InlineHandle, OperatorState, SnapshotMetadata
 from tests.metadata import writer
 from tests.state.test_nameless import COORDINATOR, ENUMERATOR
@@ -65,7 +64,7 @@ WITH_STATE = {
 
 
 def test_these_commands_take_a_state() -> None:
-    commands = {name: getattr(import_module(f"stateextract.cli.{m}"), m) for name, m in _COMMANDS.items()}
+    commands = {name: command_of(name) for name in _COMMANDS}
     assert {n for n, c in commands.items() if any("--state" in p.opts for p in c.params)} == {*WITH_STATE, "watch"}
 
 
