@@ -102,7 +102,7 @@ def read_together(
         for file in found.values()
         if file.content is not None and file.header is not None
     ]
-    options = suited(options, sum(sum(content.sizes) for _, content in work))
+    options = suited(options, sum(content.read_size for _, content in work))
     files, given = first._opened.source.files(), set[str]()
     for file, content in files.in_order(work):
         assert file.header is not None

@@ -452,7 +452,7 @@ class State:
         counted = counters.of(self.name)
         read = 0
         work = list(self._work(groups))
-        whole = sum(sum(content.sizes) for _, content in work)
+        whole = sum(content.read_size for _, content in work)
         # A search for the key's bytes would miss that values before it cannot be decoded.
         certain = options.key is not None and self._expected().status == Status.DECODED
         key = options.key if certain and suited(options, whole).engine != "interpreter" else None
@@ -462,7 +462,7 @@ class State:
                 kept = content if key is None else self._holding(file, content, key)
                 with self._files.opened(file, self._read) as read_at:
                     for part in _portions(kept, engines.SMALL - read if limit is not None else sys.maxsize):
-                        read += sum(part.sizes)
+                        read += part.read_size
                         chosen = suited(options, read if limit is not None else whole)
                         before = counted.engine
                         try:
@@ -497,7 +497,7 @@ class State:
         """Bytes of the files that reading it, or some key groups of it, has to go through."""
         groups = None if key_groups is None else frozenset(key_groups)
         work = self._work(None if groups is None else lambda _: groups)
-        return sum(sum(content.sizes) for _, content in work)
+        return sum(content.read_size for _, content in work)
 
     def _work(self, groups: KeyGroupSelector | None) -> Iterator[tuple[StateFile, Content]]:
         """The files, and what of each is to be read."""
@@ -526,7 +526,7 @@ class State:
         finder = Finder(sought)
         with self._files.opened(file) as read_at:
             held = tuple(r for r in content.ranges if is_found(read_at, r.start, r.end, finder))
-        self._read(sum(content.sizes) - sum(r.end - r.start for r in held))
+        self._read(content.read_size - sum(r.end - r.start for r in held))
         return replace(content, ranges=held)
 
     def _named(self, error: StateExtractError) -> StateExtractError:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
-from serializers import load_plugins
 from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import StateExtractError
@@ -19,9 +18,7 @@ from stateextract.job.execute import Execute, Tasks
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import SplitContext, decode_split, encode_split
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import PartReader
-from stateextract.snapshot.reading import read_options
-from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.reader import open_reader
 from stateextract.state.counters import Counters, StateCounters
 
 Key = tuple[int, str]
@@ -96,13 +93,9 @@ class StatisticsRunner:
     def __init__(self, work: Work) -> None:
         context = self._context = SplitContext.from_bytes(work.context)
         self.states = work.states
-        options = replace(
-            read_options(context.options, context.describe), engine=engine_for(context.size), batch_rows=BATCH_ROWS
+        self._reader = open_reader(
+            context.options, context.metadata_uri, context.describe, engine=engine_for(context.size), batch_rows=BATCH_ROWS
         )
-        self._reader = PartReader(
-            context.metadata_uri, options, context.options.path_pairs(), open_store(context.options)
-        )  # fmt: skip
-        load_plugins(context.options.plugins)
 
     def add(self, parts: Iterable[Part], collected: Collected, only: Collection[str] | None = None) -> None:
         """Read a split.
@@ -185,7 +178,7 @@ def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> t
     :returns: what was collected, and a reader of the same work.
     :raises StateExtractError: with file, operator and state.
     """
-    sizes = [sum(sum(part.content.sizes) for part in split) for split in splits]
+    sizes = [sum(part.content.read_size for part in split) for split in splits]
     reader, collected = StatisticsRunner(work), Collected()
 
     def here(number: int, _: bytes) -> bytes:

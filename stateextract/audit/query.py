@@ -16,9 +16,7 @@ from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.job.plan import Plan, make_plan
 from stateextract.options import JobOptions
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
-from stateextract.snapshot.reader import PartReader
-from stateextract.snapshot.reading import read_options
-from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.reader import open_reader
 from stateextract.state.counters import Counters
 
 MOST = 5
@@ -78,12 +76,10 @@ def _batches(
     plan: Plan, options: JobOptions, operator: int, state: str, on_parts: Callable[[list[int]], Callable[[int], None]]
 ) -> Iterator[pa.RecordBatch]:
     targets = plan.operators[operator]
-    reader = PartReader(
-        plan.found.metadata_uri, read_options(options, plan.describe), options.path_pairs(), open_store(options)
-    )  # fmt: skip
+    reader = open_reader(options, plan.found.metadata_uri, plan.describe)
     only = replace(targets, states={state: targets.states[state]})
     parts = [part for split in plan.splits for part in split if part.operator == operator]
-    on_part = on_parts([sum(part.content.sizes) for part in parts])
+    on_part = on_parts([part.content.read_size for part in parts])
     for number, part in enumerate(reader.in_order(parts, lambda _: only)):
         yield from (piece.batch for piece in reader.pieces(part, only, Counters()) if not piece.raw)
         on_part(number)

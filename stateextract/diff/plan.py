@@ -135,7 +135,7 @@ class DiffUnit:
         """Bytes that are read, about."""
         if self.cost is not None:
             return self.cost
-        return sum(sum(part.content.sizes) for parts in self.parts for part in parts)
+        return sum(part.content.read_size for parts in self.parts for part in parts)
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from stateextract.diff.pairing import compile_once
 from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.summary import NOT_COMPARED, DiffCounts
 from stateextract.diff.task import DiffRunner
-from stateextract.job.commit import Commit, new_job_id, publishing
+from stateextract.job.commit import Commit, open_commit, publishing
 from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
-from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
+from stateextract.job.manifest import Dataset, Job, Manifest, describe_schema
 from stateextract.job.output import open_output, refuse_inside
-from stateextract.job.run import file_of_driver
+from stateextract.job.run import by_folder, empty_file
 from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
 from stateextract.options import JobOptions
@@ -185,9 +185,7 @@ def run_diff(
         return _result(plan, reports_of(execute, _Shared(context).tasks(splits), TaskReport.from_bytes))
     for side in plan.context.sides:
         refuse_inside(output, side.metadata_uri)
-    folder = open_output(output, after.store_timeout)
-    renames = {"auto": folder.renames, "rename": True, "direct": False}[after.publish]
-    commit = Commit(folder, new_job_id(), after.mode, renames)
+    commit = open_commit(output, after)
     with publishing(commit):
         shared = _Shared(plan.context, output, commit.task_folder, commit.job, writer_options(after))
         reports = reports_of(execute, shared.tasks(splits), TaskReport.from_bytes)
@@ -229,10 +227,7 @@ def _manifest(
     job: JobOptions,
     options: DiffOptions,
 ) -> Manifest:
-    files: dict[str, list[WrittenFile]] = {}
-    for report in reports:
-        for file in report.files:
-            files.setdefault(file.path.rsplit("/", 1)[0], []).append(file)
+    files = by_folder(file for report in reports for file in report.files)
     datasets = []
     for state in plan.states:
         if state.output is None:
@@ -241,9 +236,7 @@ def _manifest(
         if not written and counts[state.number].left_out:
             continue  # an empty dataset would say that nothing changed
         if not written:
-            # A state without changes has its schema too.
-            path = f"{state.folder}/part-empty-{commit.job}-0.parquet"
-            written = [file_of_driver(path, state.output.empty_table(), commit, job)]
+            written = [empty_file(state.folder, state.output, commit, job)]
         datasets.append(_dataset(state, state.output, written, commit.job))
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     earlier, later = plan.coverages
@@ -257,7 +250,7 @@ def _manifest(
 def _dataset(state: DiffState, schema: pa.Schema, files: Sequence[WrittenFile], job: str) -> Dataset:
     return Dataset(
         state.folder, state.operator_id, state.uid, state.operator_name, state.name, state.kind, False,
-        sum(file.rows for file in files), [DataFile(f.path, f.rows, f.bytes) for f in files],
+        sum(file.rows for file in files), list(files),
         describe_schema(schema), schema.to_string(), [], job,
     )  # fmt: skip
 

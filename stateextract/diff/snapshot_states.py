@@ -13,12 +13,10 @@ import pyarrow as pa
 
 from stateextract.diff.shapes import Shape, row_shape
 from stateextract.job.plan import Plan, PlannedState
-from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reading import read_options
-from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.row_layout import RowLayout
 from stateextract.state.state_columns import merged_schema
 
@@ -44,9 +42,7 @@ class SnapshotStates:
     def states(self) -> Mapping[tuple[str, StateScope, str], PlannedState]:
         """Those that are asked for, by operator id, scope and name."""
         return {
-            (str(state.entry.operator_id), scope_of(state), state.name): state
-            for state in self.plan.states
-            if self._is_selected(state)
+            (str(state.entry.operator_id), state.named.scope, state.name): state for state in self.plan.states
         }
 
     def exact_schema(self, state: PlannedState) -> pa.Schema:
@@ -80,20 +76,3 @@ class SnapshotStates:
 
     def _rows(self, state: PlannedState) -> list[RowLayout]:
         return state.named.rows(self.plan.describe.of_operator(str(state.entry.operator_id)))
-
-    def _is_selected(self, state: PlannedState) -> bool:
-        entry, job = state.entry, self.job
-        timers = entry.kind == TIMER and "timers" in job.state
-        if job.state and state.name not in job.state and not timers:
-            return False
-        names = [text for text in (entry.uid, entry.operator_name, entry.operator_id) if text]
-        # Before Flink 2.0 only the hash of a uid was stored.
-        return not job.operator or any(
-            name in names or name.lower() == entry.operator_id or operator_id(name) == entry.operator_id
-            for name in job.operator
-        )
-
-
-def scope_of(state: PlannedState) -> StateScope:
-    """Whether it is keyed state or operator state."""
-    return "operator" if state.entry.kind in OPERATOR_KINDS else "keyed"

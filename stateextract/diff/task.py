@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from serializers import load_plugins
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.convert.text import as_text
 from stateextract.diff.compare import compare
@@ -26,9 +25,8 @@ from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import PartReader
-from stateextract.snapshot.reading import choice_of, read_options
-from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.reader import open_reader
+from stateextract.snapshot.reading import choice_of
 from stateextract.state.bodies.differing import differing_rows
 from stateextract.state.counters import Counters
 from stateextract.state.header import KeyedHeader
@@ -66,16 +64,13 @@ class DiffRunner:
     def __init__(self, context: DiffContext, stores: tuple[Store, Store] | None = None) -> None:
         self._context = context
         self._policy = choice_of(context.sides[1].options).policy
-        self._readers = []
-        self._options = []
         engine = engine_for(context.size)
-        for side, store in zip(context.sides, stores or (None, None), strict=True):
-            load_plugins(side.options.plugins)
-            options = replace(read_options(side.options, side.describe), engine=engine, batch_bytes=_BATCH_BYTES)
-            self._options.append(options)
-            self._readers.append(
-                PartReader(side.metadata_uri, options, side.options.path_pairs(), store or open_store(side.options))
+        self._readers = [
+            open_reader(
+                side.options, side.metadata_uri, side.describe, store, engine=engine, batch_bytes=_BATCH_BYTES
             )
+            for side, store in zip(context.sides, stores or (None, None), strict=True)
+        ]
 
     def run(self, unit: DiffUnit) -> Iterator[StateDiff]:
         """Compare a unit.
@@ -167,7 +162,7 @@ class DiffRunner:
         content = part.content
         databases = [database for _, database in opened]
         try:
-            yield from differing_rows(databases, row, self._options[0], content.key_groups, content.max_parallelism)
+            yield from differing_rows(databases, row, self._readers[0].options, content.key_groups, content.max_parallelism)
         except StateExtractError as error:
             raise error.at(state=name) from None
 

@@ -189,7 +189,7 @@ class Claim:
 
     def mine(self) -> bool:
         """Whether this job got the claim and no other job has removed it."""
-        return self.held and self._exists(self._path(WRITER, self.job))
+        return self.held and self._output.exists(self._path(WRITER, self.job))
 
     def release(self) -> None:
         """Give the output free; never raises an error of the store."""
@@ -205,7 +205,7 @@ class Claim:
     def remove(self, job: str) -> None:
         """Remove the claim of a job. Where this stops in the middle, the rest is a claim that is judged in the same way."""
         for kind in (WRITER, CANDIDATE):
-            if self._exists(self._path(kind, job)):
+            if self._output.exists(self._path(kind, job)):
                 self._output.fs.delete_file(self._path(kind, job))
 
     def dead(self, entries: Iterable[pafs.FileInfo]) -> list[str]:
@@ -263,7 +263,7 @@ class Claim:
         try:
             content = self._output.read(self._path(CANDIDATE, job))
         except OSError:
-            if self._exists(self._path(CANDIDATE, job)):
+            if self._output.exists(self._path(CANDIDATE, job)):
                 raise
             return False  # it ended in the meantime, or was stopped while it ended
         try:
@@ -301,7 +301,7 @@ class Claim:
             number += 1
             # A store that does not answer must not end the thread: the next heartbeat may arrive.
             with contextlib.suppress(Exception):
-                if not self._exists(self._path(CANDIDATE, self.job)):
+                if not self._output.exists(self._path(CANDIDATE, self.job)):
                     return
                 self._write(number)
 
@@ -323,9 +323,6 @@ class Claim:
 
     def _path(self, kind: str, job: str) -> str:
         return self._output.path(kind + job)
-
-    def _exists(self, path: str) -> bool:
-        return bool(self._output.fs.get_file_info(path).type != pafs.FileType.NotFound)
 
 
 def claims_among(entries: Iterable[pafs.FileInfo]) -> dict[str, bool]:

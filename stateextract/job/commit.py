@@ -29,8 +29,9 @@ from stateextract.ending import ending_by_exception
 from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.claim import CANDIDATE, WRITER, Claim, ThisProcess
 from stateextract.job.manifest import FILE_NAME, Dataset, Manifest, parse_manifest
-from stateextract.job.output import Output
+from stateextract.job.output import Output, open_output
 from stateextract.job.writer import write_error
+from stateextract.options import JobOptions
 
 STAGING = "_staging-"
 COVERAGE = "_coverage.json"
@@ -95,7 +96,7 @@ class Commit:
                 raise OutputError("the output is a file", expected="a directory", file=self.output.uri)
             self._existed = info.type == pafs.FileType.Directory
             entries = self._entries()
-            if not any(_is_of_jobs(entry) for entry in entries):
+            if not any(_is_of_jobs(entry.base_name) for entry in entries):
                 self._check_mode(entries)  # so that no claim is written into a directory of someone else
             self._claim.acquire()
             # What was seen before the claim may be the work of a job that has ended since, so look again.
@@ -165,7 +166,7 @@ class Commit:
 
     def _check_mode(self, entries: Sequence[pafs.FileInfo]) -> None:
         self._older = None
-        others = [entry.base_name for entry in entries if not _is_of_jobs(entry)]
+        others = [entry.base_name for entry in entries if not _is_of_jobs(entry.base_name)]
         if not others:
             return
         if self.mode == "error":
@@ -201,7 +202,7 @@ class Commit:
 
     def _move(self, dataset: Dataset) -> None:
         fs, target = self.output.fs, self.output.path(dataset.folder)
-        if fs.get_file_info(target).type == pafs.FileType.NotFound:
+        if not self.output.exists(target):
             found = f"{self.staging}/whole/{dataset.folder}"
             fs.create_dir(found, recursive=True)
             for name in _names(dataset):
@@ -236,7 +237,7 @@ class Commit:
         """Finish or undo what a job did. Can be repeated after a stop at any step, by any job that has the output."""
         staging = self._staging_of(job)
         # The staging folder is made before anything is changed, and removed after everything.
-        if self.output.fs.get_file_info(staging).type == pafs.FileType.NotFound:
+        if not self.output.exists(staging):
             return
         older = self._staged_manifest(job)
         manifest = self._read_manifest()
@@ -310,7 +311,7 @@ class Commit:
         root = self.output.root
         infos = self.output.fs.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
         found = [(info.path.removeprefix(root + "/"), info) for info in infos]
-        return sorted(((p, i) for p, i in found if not _of_jobs(p.split("/", 1)[0])), key=lambda pair: pair[0])
+        return sorted(((p, i) for p, i in found if not _is_of_jobs(p.split("/", 1)[0])), key=lambda pair: pair[0])
 
     def _found_by(self, job: str) -> list[str] | None:
         """The folders that were in the output when a job began; ``None`` if it did not come so far."""
@@ -324,9 +325,7 @@ class Commit:
     # -- files
 
     def _read_if_there(self, path: str) -> bytes | None:
-        if self.output.fs.get_file_info(path).type == pafs.FileType.NotFound:
-            return None
-        return self.output.read(path)
+        return self.output.read(path) if self.output.exists(path) else None
 
     def _delete_if_empty(self, folder: str) -> None:
         if folder.rstrip("/") == self.output.root or not folder.startswith(self.output.root):
@@ -340,7 +339,7 @@ class Commit:
             self.output.fs.delete_dir(folder)
 
     def _delete_file(self, path: str) -> None:
-        if self.output.fs.get_file_info(path).type != pafs.FileType.NotFound:
+        if self.output.exists(path):
             self.output.fs.delete_file(path)
 
     @contextlib.contextmanager
@@ -354,6 +353,16 @@ class Commit:
             problem = write_error(error, self.output.uri)
             problem.message = f"{before}{problem.message}"
             raise problem from error
+
+
+def open_commit(output: str, options: JobOptions) -> Commit:
+    """The commit of a new job.
+
+    :param output: a local path or the URI of a store; :param options: how files are published.
+    """
+    folder = open_output(output, options.store_timeout)
+    renames = {"auto": folder.renames, "rename": True, "direct": False}[options.publish]
+    return Commit(folder, new_job_id(), options.mode, renames)
 
 
 @contextlib.contextmanager
@@ -376,10 +385,6 @@ def _abbreviate(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _is_of_jobs(entry: pafs.FileInfo) -> bool:
+def _is_of_jobs(name: str) -> bool:
     """Whether an entry of the output is what jobs have there while they run."""
-    return _of_jobs(entry.base_name)
-
-
-def _of_jobs(name: str) -> bool:
     return name.startswith((CANDIDATE, WRITER)) or _STAGING_NAME.fullmatch(name) is not None

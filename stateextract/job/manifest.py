@@ -17,20 +17,12 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.errors import OutputError
+from stateextract.job.writer import WrittenFile
 from stateextract.printable import json_document
 
 FILE_NAME = "_manifest.json"
 FORMAT = "stateextract manifest"
 FORMAT_VERSION = 1
-
-
-@dataclass(frozen=True)
-class DataFile:
-    """One Parquet file; ``path`` is relative to the output."""
-
-    path: str
-    rows: int
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ class Dataset:
     state_kind: str
     raw: bool
     rows: int
-    files: list[DataFile]
+    files: list[WrittenFile]
     schema: list[dict[str, Any]]
     schema_text: str
     sources: list[SourceFile]
@@ -143,7 +135,7 @@ def parse_manifest(data: bytes, path: str) -> Manifest:
 
 def _dataset(document: Mapping[str, Any]) -> Dataset:
     values = dict(document)
-    values["files"] = [DataFile(**f) for f in values["files"]]
+    values["files"] = [WrittenFile(**f) for f in values["files"]]
     values["sources"] = [SourceFile(**s) for s in values["sources"]]
     dataset = Dataset(**values)
     # What is named here is deleted when it is replaced, so nothing may lead out of the output.

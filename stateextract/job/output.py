@@ -38,6 +38,10 @@ class Output:
         """Path on ``fs`` of something in the folder."""
         return f"{self.root}/{relative}"
 
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or directory, by its path on ``fs``."""
+        return bool(self.fs.get_file_info(path).type != pafs.FileType.NotFound)
+
     def read(self, path: str) -> bytes:
         """A whole file, by its path on ``fs``."""
         with self.fs.open_input_stream(path) as stream:
@@ -59,7 +63,7 @@ class Output:
 
     def replace(self, source: str, target: str) -> None:
         """Rename a file onto another one; of HDFS only hdfs-native does that in one step."""
-        if self.fs.type_name == "hdfs" and self.fs.get_file_info(target).type != pafs.FileType.NotFound:
+        if self.fs.type_name == "hdfs" and self.exists(target):
             self.fs.delete_file(target)
         self.fs.move(source, target)
 

@@ -120,7 +120,7 @@ class Plan:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Bytes of state that each split reads."""
-        return tuple(sum(sum(part.content.sizes) for part in split) for split in self.splits)
+        return tuple(sum(part.content.read_size for part in split) for split in self.splits)
 
 
 def make_plan(

@@ -20,10 +20,9 @@ import pyarrow.parquet as pq
 from serializers.connectors import coordinator_type, decode_coordinator
 from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
-from stateextract.job.commit import Commit, new_job_id, publishing
+from stateextract.job.commit import Commit, open_commit, publishing
 from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
 from stateextract.job.manifest import (
-    DataFile,
     Dataset,
     Job,
     Manifest,
@@ -31,7 +30,7 @@ from stateextract.job.manifest import (
     describe_schema,
     joined_ranges,
 )
-from stateextract.job.output import open_output, refuse_inside
+from stateextract.job.output import refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import SplitContext, plan_file
 from stateextract.job.task import SplitReport, encode_plan_location, open_runner
@@ -86,9 +85,7 @@ def run_job(
     """
     plan = make_plan(options, store, on_headers=on_headers)
     refuse_inside(options.output, plan.found.metadata_uri)
-    output = open_output(options.output, options.store_timeout)
-    renames = {"auto": output.renames, "rename": True, "direct": False}[options.publish]
-    commit = Commit(output, new_job_id(), options.mode, renames)
+    commit = open_commit(options.output, options)
     with publishing(commit):
         context = SplitContext(
             commit.job, options.output, commit.task_folder, plan.found.metadata_uri, options, plan.operators,
@@ -108,10 +105,7 @@ def run_job(
 
 def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence[SplitReport]) -> Manifest:
     """The job's manifest; fills in the coverage entries of the plan on the way."""
-    files: dict[str, list[WrittenFile]] = {}
-    for report in reports:
-        for file in report.files:
-            files.setdefault(file.path.rsplit("/", 1)[0], []).append(file)
+    files = by_folder(file for report in reports for file in report.files)
     sources = _sources(plan, reports)
     datasets = []
     _finalize(plan, reports)
@@ -124,7 +118,7 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
             _remove([*raw, *rows], commit)
             continue
         if not rows and any(state.untyped is None and state.entry.status == Status.DECODED for state in states):
-            rows = [_empty_file(first, commit, options)]
+            rows = [empty_file(first.target.folder, first.target.schema, commit, options)]
         mine = sources.get(first.target.folder, [])
         for state in states:
             state.entry.folder = first.target.folder if rows else None
@@ -141,6 +135,14 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
     job = Job(commit.job, VERSION, finished, plan.found.metadata_uri, metadata.checkpoint_id, metadata.version,
               options.lines())  # fmt: skip
     return Manifest(commit.job, {commit.job: job}, datasets)
+
+
+def by_folder(files: Iterable[WrittenFile]) -> dict[str, list[WrittenFile]]:
+    """The files of each dataset."""
+    found: dict[str, list[WrittenFile]] = {}
+    for file in files:
+        found.setdefault(file.path.rsplit("/", 1)[0], []).append(file)
+    return found
 
 
 def _nothing(coverage: CoverageReport) -> StateExtractError:
@@ -230,7 +232,7 @@ def _dataset(
     entry = state.entry
     return Dataset(
         folder, str(entry.operator_id), entry.uid, entry.operator_name, state.dataset, entry.kind, raw, rows,
-        [DataFile(file.path, file.rows, file.bytes) for file in files], describe_schema(schema), schema.to_string(),
+        list(files), describe_schema(schema), schema.to_string(),
         list(sources), job, entry.role if state.dataset == state.name else "all timers of the operator",
     )  # fmt: skip
 
@@ -245,15 +247,14 @@ def _coordinator(planned: PlannedCoordinator, uri: str, commit: Commit, options:
     entry.folder = planned.folder
     return Dataset(
         planned.folder, str(entry.operator_id), entry.uid, entry.operator_name, COORDINATOR_STATE, entry.kind, False, 1,
-        [DataFile(file.path, file.rows, file.bytes)], describe_schema(table.schema), table.schema.to_string(),
+        [file], describe_schema(table.schema), table.schema.to_string(),
         [SourceFile(uri, None, [], 1)], commit.job, entry.role,
     )  # fmt: skip
 
 
-def _empty_file(state: PlannedState, commit: Commit, options: JobOptions) -> WrittenFile:
-    """A Parquet file without rows, so that a state without entries has its schema too."""
-    path = f"{state.target.folder}/part-empty-{commit.job}-0.parquet"
-    return file_of_driver(path, state.target.schema.empty_table(), commit, options)
+def empty_file(folder: str, schema: pa.Schema, commit: Commit, options: JobOptions) -> WrittenFile:
+    """A Parquet file without rows, so that a dataset without rows has its schema too."""
+    return file_of_driver(f"{folder}/part-empty-{commit.job}-0.parquet", schema.empty_table(), commit, options)
 
 
 def file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptions) -> WrittenFile:

@@ -111,7 +111,7 @@ def _schema_of(text: str) -> pa.Schema:
 def pack(files: Iterable[Part], split_bytes: int) -> list[list[Part]]:
     """Splits of about equal size, at most about ``split_bytes`` unless one key group alone is larger."""
     files = list(files)
-    total = sum(_FILE_COST + sum(f.content.sizes) for f in files)
+    total = sum(_FILE_COST + f.content.read_size for f in files)
     target = total / max(1, -(-total // split_bytes))
     splits: list[list[Part]] = [[]]
     filled = 0.0

@@ -14,12 +14,9 @@ import sys
 import uuid
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 
-import pyarrow.fs as pafs
-
-from serializers import load_plugins
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.output import Output, open_output
@@ -27,9 +24,7 @@ from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import SplitContext, decode_split, writer_options
 from stateextract.job.writer import TaskWriter, WrittenFile
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import PartReader
-from stateextract.snapshot.reading import read_options
-from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.reader import open_reader
 from stateextract.state.counters import Counters
 
 
@@ -96,9 +91,7 @@ class TaskRunner:
         # Beside the start of a process, and of Spark, loading the kernel is nothing; and what the report says of the engine
         # does not hang on what the process did before.
         engine = engine_for(self._context.size, least=-1)
-        reading = replace(read_options(options, self._context.describe), engine=engine)
-        self._reader = PartReader(self._context.metadata_uri, reading, options.path_pairs(), open_store(options))
-        load_plugins(options.plugins)
+        self._reader = open_reader(options, self._context.metadata_uri, self._context.describe, engine=engine)
 
     def run(self, split: int) -> SplitReport:
         """One attempt at a split.
@@ -119,7 +112,7 @@ class TaskRunner:
             refused = [(*state, error) for state, error in attempt.refused.items()]
             files = writer.finish()
             # Tasks on Spark can survive the driver. What they leave after the next job has cleared the output stays there.
-            if self._output.fs.get_file_info(self._plan_path).type == pafs.FileType.NotFound:
+            if not self._output.exists(self._plan_path):
                 raise OutputError("the job of this task has ended", file=self._plan_path)
             return SplitReport(files, reports, refused)
         except BaseException:

@@ -53,7 +53,7 @@ class WriterOptions:
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A finished file; ``path`` is relative to the folder that the task writes to."""
+    """A finished file; ``path`` is relative to the folder that the task writes to, and in the manifest to the output."""
 
     path: str
     rows: int

@@ -75,6 +75,11 @@ class Content:
             return [self.size - self.header_end]
         return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
 
+    @property
+    def read_size(self) -> int:
+        """Bytes of all units."""
+        return sum(self.sizes)
+
     def beginning(self, most: int, header: bool = True) -> list[tuple[int, int]]:
         """Where reading begins: the head, or of small contents all that is read, as at most two ranges of the handle's bytes.
 

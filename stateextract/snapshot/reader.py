@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from serializers import DescribeContext, load_plugins
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.convert.elements import Conversion
 from stateextract.columnar.convert.policy import Policy
@@ -25,11 +26,14 @@ from stateextract.files.prefetch import PrefetchRequest, in_order
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
+from stateextract.options import JobOptions
 from stateextract.snapshot.changelogs import part_with
 from stateextract.snapshot.content import KnownHeaders, read_header
 from stateextract.snapshot.files import SnapshotFiles, with_header
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.snapshot.reading import read_options
+from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.counters import Counters, StateCounters
@@ -57,7 +61,7 @@ class PartReader:
         path_pairs: tuple[tuple[str, str], ...] = (),
         store: Store | None = None,
     ) -> None:
-        self._options = options
+        self.options = options
         self._last: tuple[str, ReadOptions] | None = None
         self._headers: KnownHeaders = {}
         found = FoundSnapshot(metadata_uri, parent(metadata_uri), None)
@@ -109,8 +113,8 @@ class PartReader:
         """The options for an operator; those of the last one are kept, since its parts come one after the other."""
         choices = {name: target.choice for name, target in targets.states.items()}
         if self._last is None or self._last[0] != targets.id or self._last[1].choices != choices:
-            context = self._options.context.of_operator(targets.id)
-            self._last = targets.id, replace(self._options, context=context, choices=choices)
+            context = self.options.context.of_operator(targets.id)
+            self._last = targets.id, replace(self.options, context=context, choices=choices)
         return self._last[1]
 
     def database(self, part: Part, targets: OperatorTargets) -> tuple[KeyedHeader, RocksDB]:
@@ -124,10 +128,10 @@ class PartReader:
         try:
             file = self._with_handles(file, part, targets)
             with self._files.opened(file, self._count) as read_at:
-                header = read_header(read_at, part.content, self._options, self._headers)
+                header = read_header(read_at, part.content, self.options, self._headers)
             assert isinstance(header, KeyedHeader)
-            engine = "interpreter" if self._options.engine == "interpreter" else "auto"
-            return header, self._files.database(file, self._count, RocksOptions(self._options.verify_checksums, engine))
+            engine = "interpreter" if self.options.engine == "interpreter" else "auto"
+            return header, self._files.database(file, self._count, RocksOptions(self.options.verify_checksums, engine))
         except StateExtractError as error:
             raise self._files.with_location(error, file).at(operator=targets.label) from None
 
@@ -150,6 +154,20 @@ class PartReader:
             file, handle=materialized if isinstance(materialized, IncrementalHandle) else None,
             changelog=handle if isinstance(handle, ChangelogHandle) else None,
         )  # fmt: skip
+
+
+def open_reader(
+    job: JobOptions, metadata_uri: str, describe: DescribeContext, store: Store | None = None, **changes: Any
+) -> PartReader:
+    """A reader by the options of a job, which loads its plug-ins.
+
+    :param describe: what describing serializers needs.
+    :param store: as the options allow, if it is ``None``.
+    :param changes: of the engine's options.
+    """
+    load_plugins(job.plugins)
+    options = replace(read_options(job, describe), **changes)
+    return PartReader(metadata_uri, options, job.path_pairs(), store or open_store(job))
 
 
 def _file(part: Part) -> StateFile:

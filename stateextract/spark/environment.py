@@ -29,14 +29,10 @@ _LOOK = (
     "import importlib.util as u, sys; print(sys.prefix); print('%d.%d' % sys.version_info[:2]); "
     f"print(*[name for name in {_NEEDED!r} if u.find_spec(name) is None])"
 )
-_WORKERS = (
+WORKERS_ADVICE = (
     "set PYSPARK_PYTHON (or spark.pyspark.python) to a Python that has stateextract's requirements, on every worker"
 )
-
-
-def submitted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether ``spark-submit`` started this process, so that Spark runs already."""
-    return "PYSPARK_GATEWAY_PORT" in environment
+"""What to set where the workers lack something."""
 
 
 def remote(environment: Mapping[str, str] = os.environ) -> bool:
@@ -101,7 +97,7 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
     builder = SparkSession.builder.appName("stateextract")
     lent = False
     if not remote():
-        if not submitted():
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit started this process, and Spark runs already
             check_java(least=least_java(release))
             for name, value in {**_defaults(defaults), **(settings or {})}.items():
                 builder = builder.config(name, value)
@@ -223,18 +219,13 @@ def explain_failure(text: str) -> EnvironmentProblem | None:
     missing = re.search(r"PACKAGE_NOT_INSTALLED\] (\w+)|No module named '?([\w.]+)|ImportError: (\w+) >= ", text)
     if missing is not None:
         package = next(group for group in missing.groups() if group)
-        return EnvironmentProblem(f"the Python interpreter of Spark's workers lacks {package}", advice=_WORKERS)
+        return EnvironmentProblem(f"the Python interpreter of Spark's workers lacks {package}", advice=WORKERS_ADVICE)
     if "PYTHON_VERSION_MISMATCH" in text:
-        return EnvironmentProblem("Spark's workers run another Python version than the driver", advice=_WORKERS)
+        return EnvironmentProblem("Spark's workers run another Python version than the driver", advice=WORKERS_ADVICE)
     program = re.search(r'Cannot run program "([^"]+)"', text)
     if program is not None:
-        return EnvironmentProblem(f"Spark's workers cannot start {program[1]}", advice=_WORKERS)
+        return EnvironmentProblem(f"Spark's workers cannot start {program[1]}", advice=WORKERS_ADVICE)
     return None
-
-
-def workers_advice() -> str:
-    """What to set where the workers lack something."""
-    return _WORKERS
 
 
 def _first_line(error: Exception) -> str:

@@ -38,12 +38,12 @@ from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.spark import worker
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import (
+    WORKERS_ADVICE,
     check_python,
     explain_failure,
     is_classic_of_3,
     is_local,
     open_session,
-    workers_advice,
 )
 from stateextract.spark.progress import OnTasks, watched
 
@@ -187,7 +187,7 @@ def job_error(error: Exception) -> StateExtractError:
         except ValueError:
             document = {}
         if document.pop("worker", False):
-            document["advice"] = workers_advice()
+            document["advice"] = WORKERS_ADVICE
         if "message" in document:
             return StateExtractError.from_dict(document)
     problem = explain_failure(text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 import warnings
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,12 +21,21 @@ from stateextract.diff.run import packed
 from stateextract.diff.task import DiffRunner
 from stateextract.errors import UnsupportedError, UsageError, leaving
 from stateextract.options import JobOptions
-from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, DOORS, Option, job_options, parse_options
-from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
+from stateextract.spark.carried import Carried
+from stateextract.spark.source_options import (
+    DIFF,
+    DIFF_OPTIONS,
+    DOORS,
+    Option,
+    job_options,
+    operator_asked,
+    parse_options,
+)
+from stateextract.spark.source_types import given_schema, spark_schema
 
 
 @dataclass(frozen=True)
-class PlannedDiff:
+class PlannedDiff(Carried):
     """A comparison.
 
     :param given: the schema that Spark expects of batches, once it is known.
@@ -37,15 +45,6 @@ class PlannedDiff:
     splits: Sequence[Sequence[DiffUnit]]
     schema: pa.Schema
     given: pa.Schema | None = None
-
-    def to_bytes(self) -> bytes:
-        return zlib.compress(pickle.dumps(self), 6)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> PlannedDiff:
-        """Of bytes that Spark was given by this process's kin, and never of a file's."""
-        plan: PlannedDiff = pickle.loads(zlib.decompress(data))
-        return plan
 
 
 @leaving(DOORS[DIFF])
@@ -76,11 +75,8 @@ def diff_job(values: Mapping[str, Any], known: Sequence[Option]) -> JobOptions:
 
     :raises UsageError: where more than one way to name the operator is used.
     """
-    operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
-    if len(operators) > 1:
-        raise UsageError(f"{DIFF}: operatorUid, operatorId and operatorName exclude each other", advice="set only one of them")
     states = (values["stateName"],) if values["stateName"] else ()
-    return job_options(values, known, operator=operators, state=states)
+    return job_options(values, known, operator=operator_asked(values, DIFF), state=states)
 
 
 def plan_of_state(
@@ -125,9 +121,7 @@ def with_schema(data: bytes, schema: Any) -> bytes:
     :raises UsageError: if it is not a partition of this source.
     """
     plan = PlannedDiff.from_bytes(data)
-    given = arrow_schema(schema)
-    check_given(given, plan.schema)
-    return replace(plan, given=given).to_bytes()
+    return replace(plan, given=given_schema(schema, plan.schema)).to_bytes()
 
 
 def splits(data: bytes) -> list[bytes]:

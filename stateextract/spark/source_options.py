@@ -310,6 +310,18 @@ def job_options(values: Mapping[str, Any], known: Sequence[Option], **more: Any)
     return job
 
 
+def operator_asked(values: Mapping[str, Any], source: str) -> tuple[str, ...]:
+    """The operator that the options name, if they name one.
+
+    :raises UsageError: where more than one way to name it is used.
+    """
+    operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
+    if len(operators) > 1:
+        names = "operatorUid, operatorId and operatorName"
+        raise UsageError(f"{source}: {names} exclude each other", advice="set only one of them")
+    return operators
+
+
 def markdown(known: Sequence[Option]) -> str:
     """A table of options for the documentation."""
     lines = ["| option | default | meaning |", "|---|---|---|"]

@@ -10,8 +10,6 @@ Must not know of Spark but for the words of its options.
 from __future__ import annotations
 
 import logging
-import pickle
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -32,8 +30,9 @@ from stateextract.printable import find_named, there_is
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import PartReader
-from stateextract.snapshot.reading import choice_of, read_options
+from stateextract.snapshot.reader import open_reader
+from stateextract.snapshot.reading import choice_of
+from stateextract.spark.carried import Carried
 from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import DOORS, STATE, STATE_OPTIONS, job_options, parse_options
 from stateextract.spark.source_types import only_columns
@@ -50,7 +49,7 @@ _RAW_ADVICE = "register a serializer as a plug-in, or have the extract job keep 
 
 
 @dataclass(frozen=True)
-class SourcePlan:
+class SourcePlan(Carried):
     """What is read, and how.
 
     :param job: the options that reading takes.
@@ -83,13 +82,9 @@ class SourcePlan:
     wide: WideColumns | None = None
     size: int = 0
 
-    def to_bytes(self) -> bytes:
-        """For Spark, which carries it from one process of its own to the next."""
-        return zlib.compress(pickle.dumps(self), 6)
-
     def for_tasks(self) -> bytes:
         """What all tasks share."""
-        size = sum(sum(part.content.sizes) for split in self.splits for part in split)
+        size = sum(part.content.read_size for split in self.splits for part in split)
         return replace(self, splits=(), serializers={}, size=size).to_bytes()
 
     def pruned(self, needed: Callable[[SerializerSnapshot | None], frozenset[int] | None]) -> SourcePlan:
@@ -104,12 +99,6 @@ class SourcePlan:
             contents = [part.content] if groups is None else part.content.of_key_groups(groups)
             kept += [replace(part, content=content) for content in contents]
         return self if kept == parts else replace(self, splits=pack(kept, self.job.split_bytes))
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> SourcePlan:
-        """The inverse of :meth:`to_bytes`; of bytes that Spark was given by this process's kin, and never of a file's."""
-        plan: SourcePlan = pickle.loads(zlib.decompress(data))
-        return plan
 
 
 @leaving(DOORS[STATE])
@@ -253,8 +242,8 @@ def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: Planned
     """What was read of a state until there was a row."""
     targets = plan.operators[state.operator]
     targets = replace(targets, states={state.name: state.target})
-    options = replace(read_options(job, plan.describe), batch_rows=1, engine="interpreter")
-    reader, counters = PartReader(plan.found.metadata_uri, options, job.path_pairs(), store), Counters()
+    reader = open_reader(job, plan.found.metadata_uri, plan.describe, store, batch_rows=1, engine="interpreter")
+    counters = Counters()
     for part in (part for split in plan.splits for part in split if part.operator == state.operator):
         for piece in reader.pieces(part, targets, counters):
             if piece.batch.num_rows:

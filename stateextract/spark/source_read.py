@@ -13,20 +13,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers import load_plugins
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.convert.type_overrides import UNWRAP_TTL
 from stateextract.errors import leaving
 from stateextract.job.split import decode_split, encode_split
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
-from stateextract.snapshot.reader import PartReader
-from stateextract.snapshot.reading import read_options
-from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.reader import open_reader
 from stateextract.spark.source_filters import row_filters, selected_key_groups
 from stateextract.spark.source_options import DOORS, STATE
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
-from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
+from stateextract.spark.source_types import given_schema, spark_schema
 from stateextract.spark.source_wide import read_wide
 from stateextract.state.counters import Counters
 from stateextract.state.keys.lookup import has_key
@@ -44,9 +41,7 @@ def with_schema(data: bytes, schema: Any) -> bytes:
     :raises UsageError: if it is not a partition of this source.
     """
     plan = SourcePlan.from_bytes(data)
-    given = arrow_schema(schema)
-    check_given(given, plan.schema)
-    return replace(plan, given=given).to_bytes()
+    return replace(plan, given=given_schema(schema, plan.schema)).to_bytes()
 
 
 def with_filters(data: bytes, filters: Sequence[Any]) -> bytes:
@@ -94,16 +89,15 @@ class _Reading:
 
     def __init__(self, plan: SourcePlan) -> None:
         assert plan.given is not None
-        load_plugins(plan.job.plugins)
         self.plan = plan
         self.given = plan.given
         self.needed = {*plan.given.names, *(("key",) if plan.keys is not None else ())}
         self.wide = None if plan.wide is None else plan.wide.only(self.needed)
         self.targets = self._targets()
-        options = read_options(plan.job, plan.describe)
         columns = {name: target.schema for name, target in self.targets.states.items()}
-        options = replace(options, columns=columns, engine=engine_for(plan.size))
-        self.reader = PartReader(plan.metadata_uri, options, plan.job.path_pairs(), open_store(plan.job))
+        self.reader = open_reader(
+            plan.job, plan.metadata_uri, plan.describe, columns=columns, engine=engine_for(plan.size)
+        )
 
     def _targets(self) -> OperatorTargets:
         """The states with the columns that are wanted of them."""

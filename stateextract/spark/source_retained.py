@@ -107,7 +107,7 @@ class Retained:
 
     def _mark(self) -> None:
         """What is in the directory is deleted when it is not needed, so it has to be this source's."""
-        if self._output.fs.get_file_info(self._output.path(_MARK)).type == pafs.FileType.NotFound:
+        if not self._output.exists(self._output.path(_MARK)):
             if next(self._files(), None) is not None:
                 raise UsageError(f"the directory {self.uri} (retainIn) is not empty", advice="choose an empty directory")
             self._write(_MARK, iter([b""]))

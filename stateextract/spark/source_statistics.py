@@ -23,8 +23,9 @@ from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions
 from stateextract.columnar.arrow.schema import cast_batch
-from stateextract.errors import UsageError, leaving
+from stateextract.errors import leaving
 from stateextract.snapshot.coverage import CoverageEntry
+from stateextract.spark.carried import Carried
 from stateextract.spark.source_options import (
     COVERAGE,
     DOORS,
@@ -33,12 +34,13 @@ from stateextract.spark.source_options import (
     OWNERS,
     STATISTICS,
     job_options,
+    operator_asked,
 )
-from stateextract.spark.source_types import arrow_schema, check_given
+from stateextract.spark.source_types import arrow_schema, given_schema
 
 
 @dataclass(frozen=True)
-class _Planned:
+class _Planned(Carried):
     """What is read.
 
     :param table: ``statistics`` or ``coverage``; :param state: the only state that is asked for, if any.
@@ -49,15 +51,6 @@ class _Planned:
     state: str
     states: StatesPlan
     given: pa.Schema
-
-    def to_bytes(self) -> bytes:
-        return zlib.compress(pickle.dumps(self), 6)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> _Planned:
-        """Of bytes that Spark was given by this process's kin, and never of a file's."""
-        plan: _Planned = pickle.loads(zlib.decompress(data))
-        return plan
 
 
 _TEXT, _I64 = pa.string(), pa.int64()
@@ -95,13 +88,8 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     :param values: of the options; :param schema: the columns that are wanted, as Spark's ``StructType``.
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for.
     """
-    given = arrow_schema(schema)
-    check_given(given, arrow_schema(read_table_schema(values["table"])))
-    operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
-    if len(operators) > 1:
-        raise UsageError(
-            f"{METADATA}: operatorUid, operatorId and operatorName exclude each other", advice="set only one of them"
-        )
+    given = given_schema(schema, arrow_schema(read_table_schema(values["table"])))
+    operators = operator_asked(values, METADATA)
     # What becomes of a state that is asked for by name is an error elsewhere, and a row here.
     covers, name = values["table"] == COVERAGE, values["stateName"]
     states = (name,) if name and not covers else ()

@@ -31,7 +31,7 @@ from stateextract.spark.source_options import (
     parse_options,
     tables_of,
 )
-from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
+from stateextract.spark.source_types import given_schema, spark_schema
 
 _BATCH = 10_000
 _SCHEMAS = {SNAPSHOTS: SNAPSHOTS_SCHEMA, KAFKA_OFFSETS: KAFKA_OFFSETS_SCHEMA, **SCHEMAS}
@@ -78,8 +78,8 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
     :raises StateExtractError: where the snapshot cannot be read.
     """
     values = _values(options)
-    given, have = arrow_schema(schema), _SCHEMAS[values["table"]]
-    check_given(given, have)
+    have = _SCHEMAS[values["table"]]
+    given = given_schema(schema, have)
     with leaving(DOORS[METADATA]):
         job = job_options(values, METADATA_OPTIONS)
         rows: list[dict[str, Any]] = []

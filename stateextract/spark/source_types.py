@@ -60,6 +60,16 @@ def only_columns(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
+def given_schema(schema: Any, have: pa.Schema) -> pa.Schema:
+    """The Arrow schema of a ``StructType`` that Spark or the user gives.
+
+    :raises UsageError: if it is not a part of the state's.
+    """
+    given = arrow_schema(schema)
+    check_given(given, have)
+    return given
+
+
 def check_given(given: pa.Schema, have: pa.Schema) -> None:
     """Refuse a schema that is not a part of the state's: some columns, with some fields of their structs.
 

@@ -23,15 +23,16 @@ from stateextract.errors import NoAnswerError, OutputError
 from stateextract.files.client_process import no_answer
 from stateextract.job.claim import Claim, Sign, ThisProcess, start_of
 from stateextract.job.commit import Commit, new_job_id
-from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, joined_ranges, parse_manifest
+from stateextract.job.manifest import Dataset, Job, Manifest, joined_ranges, parse_manifest
 from stateextract.job.output import Output, open_output
+from stateextract.job.writer import WrittenFile
 
 
 def _job(job: str) -> Job:
     return Job(job, "0.1.0", "2026-01-01T00:00:00Z", "/snap", 7, 6, {"mode": "error"})
 
 
-def _dataset(folder: str, job: str, files: list[DataFile], raw: bool = False) -> Dataset:
+def _dataset(folder: str, job: str, files: list[WrittenFile], raw: bool = False) -> Dataset:
     operator, state = folder.removesuffix("__raw").split("/")
     rows = sum(f.rows for f in files)
     return Dataset(folder, operator, operator, None, state, "value", raw, rows, files, [], "", [], job)
@@ -44,12 +45,12 @@ class Run:
         self.job = new_job_id()
         self.commit = Commit(output, self.job, mode, renames)
 
-    def write(self, folder: str, values: list[int], attempt: str = "one") -> DataFile:
+    def write(self, folder: str, values: list[int], attempt: str = "one") -> WrittenFile:
         path = f"{folder}/part-00000-{self.job}-{attempt}-0.parquet"
         full = Path(f"{self.commit.task_folder}/{path}")
         full.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table({"key": values}), full)
-        return DataFile(path, len(values), full.stat().st_size)
+        return WrittenFile(path, len(values), full.stat().st_size)
 
     def run(self, content: dict[str, list[int]]) -> Manifest:
         try:
@@ -512,10 +513,10 @@ def test_a_staging_folder_of_someone_else_is_refused(out: Path) -> None:
     ],
 )
 def test_a_manifest_cannot_lead_out_of_the_output(folder: str, path: str) -> None:
-    dataset = replace(_dataset("op/a", "j", [DataFile(path, 1, 1)]), folder=folder)
+    dataset = replace(_dataset("op/a", "j", [WrittenFile(path, 1, 1)]), folder=folder)
     with pytest.raises(OutputError, match="not one that this tool wrote"):
         parse_manifest(Manifest("j", {"j": _job("j")}, [dataset]).to_json(), "m")
-    good = _dataset("op/a", "j", [DataFile("op/a/part.parquet", 1, 1)])
+    good = _dataset("op/a", "j", [WrittenFile("op/a/part.parquet", 1, 1)])
     assert parse_manifest(Manifest("j", {"j": _job("j")}, [good]).to_json(), "m").datasets == [good]
 
 
