@@ -27,7 +27,8 @@ A caller that slides a window over a file::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import cramjam
@@ -115,14 +116,6 @@ class _NoneDecoder:
     def finish(self, pos: int, end: int, base: int = 0) -> None:
         if pos < end:
             raise TruncatedError(f"{end - pos} bytes were not decoded", offset=base + pos)
-
-
-class _NoneCodec:
-    name = "none"
-    identity = True
-
-    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
-        return _NoneDecoder()
 
 
 class _Chunk(NamedTuple):
@@ -284,14 +277,6 @@ def _masked_crc(data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> int:
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-class _SnappyCodec:
-    name = "snappy"
-    identity = False
-
-    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
-        return _SnappyDecoder(verify, headless, two_threads)
-
-
 class _Lz4Decoder:
     """Frames one after the other. The library takes a frame in pieces and keeps at most one block (4 MiB) of it."""
 
@@ -336,12 +321,14 @@ class _Lz4Decoder:
             raise TruncatedError("the data ends inside an LZ4 frame", offset=base + pos)
 
 
-class _Lz4Codec:
-    name = "lz4"
-    identity = False
+@dataclass
+class _Codec:
+    name: str
+    identity: bool
+    make: Callable[[bool, bool, bool], StreamDecoder]
 
     def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
-        return _Lz4Decoder()
+        return self.make(verify, headless, two_threads)
 
 
 CODECS: dict[str, Codec] = {}
@@ -395,6 +382,6 @@ def decompress(
     return bytes(plain)
 
 
-register_codec("none", _NoneCodec())
-register_codec("snappy", _SnappyCodec())
-register_codec("lz4", _Lz4Codec())
+register_codec("none", _Codec("none", True, lambda *_: _NoneDecoder()))
+register_codec("snappy", _Codec("snappy", False, _SnappyDecoder))
+register_codec("lz4", _Codec("lz4", False, lambda *_: _Lz4Decoder()))

@@ -29,9 +29,7 @@ def choose_snapshot(
     :param job: the id of the job, or the beginning of it, where there are several.
     :raises SnapshotNotFoundError: where there is none, or more than one.
     """
-    if path.startswith(ZOOKEEPER):
-        return _of_data(path, store, path_pairs, checkpoint, job)
-    if not checkpoint and not job:
+    if not checkpoint and not job and not path.startswith(ZOOKEEPER):
         try:
             found = find_snapshot(path, store)
         except SnapshotNotFoundError:
@@ -44,10 +42,10 @@ def choose_snapshot(
             return found
         data = read_high_availability(path, store, path_pairs)
         return found if data is None else held_snapshot(data, 0, "")
-    uri = normalize(path)
     data = read_high_availability(path, store, path_pairs)
     if data is not None:
         return held_snapshot(data, checkpoint, job)
+    uri = normalize(path)
     folders = [one for one in snapshot_folders(uri, store) if not job or is_of(job, one)]
     if not folders and (data := _storage(path, store, path_pairs)) is not None:
         return held_snapshot(data, checkpoint, job)
@@ -63,14 +61,6 @@ def choose_snapshot(
         ((name, folder),) = newest.items()
         return _chosen(folder, f"the newest complete checkpoint of job {name}")
     raise _none_or_many(f"the newest checkpoint of job {job}", [one.uri for one in newest.values()], folders, uri)
-
-
-def _of_data(
-    path: str, store: Store, path_pairs: Sequence[tuple[str, str]], checkpoint: int, job: str
-) -> FoundSnapshot:
-    data = read_high_availability(path, store, path_pairs)
-    assert data is not None
-    return held_snapshot(data, checkpoint, job)
 
 
 def _storage(path: str, store: Store, path_pairs: Sequence[tuple[str, str]]) -> HighAvailability | None:
