@@ -1,7 +1,7 @@
 """Avro schemas: the JSON text of a schema as a graph of types, names resolved.
 
 Reads what ``org.apache.avro.Schema.Parser`` reads, as far as it says how values are written, and how another schema's
-values would be read by it; orders and documentation are passed over. A named type may contain itself, so the graph may have
+values would be read by it; orders and documentation are skipped. A named type may contain itself, so the graph may have
 cycles. Bounded: by the text that is there, by :data:`MAX_DEPTH`.
 
 May import errors only. Knows no bytes of values and no layouts.

@@ -1,7 +1,7 @@
 """Class models out of Java class files: fields, types, generics, finality, superclass, enum constants.
 
 Reads one class file and returns its :class:`ClassModel`, or its :class:`ClassShape` with what decides whether Flink takes
-it for a POJO; nothing is executed, and code is passed over. Bounded: every length is checked against the file, which is at
+it for a POJO; nothing is executed, and code is skipped. Bounded: every length is checked against the file, which is at
 most :data:`MAX_BYTES` long.
 
 Format: The Java Virtual Machine Specification, chapter 4. Must not know of archives, Kryo or layouts.
@@ -139,7 +139,7 @@ class ClassFile:
         return binary_name(self.utf8(self.constant(index, _CLASS).u16("a class' name")))
 
     def attributes(self) -> dict[str, memoryview]:
-        """Attributes by name; the bytes of code are passed over."""
+        """Attributes by name; the bytes of code are skipped."""
         r = self.reader
         found: dict[str, memoryview] = {}
         for _ in range(r.u16("the number of attributes")):

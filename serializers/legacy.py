@@ -1,7 +1,7 @@
 """The config snapshots of Flink up to 1.7, and of serializers that stayed on that interface until 1.16.
 
 They are turned into the snapshots of today, with today's class names, so that no other module needs to know them. Read are
-those whose payload is a name, or a "resilient" list of snapshots; their Java-serialized serializers are passed over by
+those whose payload is a name, or a "resilient" list of snapshots; their Java-serialized serializers are skipped by
 their length.
 
 Flink's classes: ``TypeSerializerConfigSnapshot`` and its subclasses, ``BackwardsCompatibleSerializerSnapshot``.

@@ -130,7 +130,7 @@ def _lineage(name: str, above: str, models: ClassModels) -> list[ClassModel]:
 
 
 def _field(type_: JavaType, models: ClassModels, level: int) -> Layout | None:
-    """A field behind its flag of null."""
+    """A field after its flag of null."""
     layout = _array(type_) if type_.dimensions else _value(type_.name, models, level)
     return None if layout is None else Nullable(layout)
 

@@ -121,7 +121,7 @@ def _bundled(name: str) -> Any:
 
 
 def _imported_first(files: dict[str, Any]) -> list[Any]:
-    """The files and what they import, each behind those that it imports; what is bundled is filled in."""
+    """The files and what they import, each after those that it imports; what is bundled is filled in."""
     known = dict(files)
     waiting = list(files.values())
     while waiting:

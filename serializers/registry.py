@@ -36,7 +36,7 @@ class SerializerSnapshot:
     :param version: the snapshot version after the name.
     :param outer_version: the subclass' own version, where the snapshot is a composite one.
     :param details: the content of the payload, by names that the reader of that payload chose. A snapshot of an unknown
-        class that could be passed over has ``unknown`` here.
+        class that could be skipped has ``unknown`` here.
     :param nested: the snapshots inside, in the serializer's own order.
     """
 

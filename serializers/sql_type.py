@@ -46,7 +46,7 @@ class NameRule:
     """The names of one row's fields.
 
     :param operator: id of the operator.
-    :param state: name of the state; empty: all of the operator; behind ``re:`` an expression for the names.
+    :param state: name of the state; empty: all of the operator; after ``re:`` an expression for the names.
     :param path: the column (``key``, ``namespace``, ``value``) and the way down from there, by dots: ``element``,
         ``key``, ``value``, or a field's name; ``*`` after the column: every row with these types.
     :param names: of the fields, in order.

@@ -25,7 +25,7 @@ from stateextract.state.header import KeyedHeader
 _FEW = 2  # reads that are made one after the other
 _NEAR = 64 << 10  # bytes that cost no more than a read
 _HEAD = 10
-"""Bytes in front of the first entry of a key group: its id, the id of the first state, the number of entries."""
+"""Bytes before the first entry of a key group: its id, the id of the first state, the number of entries."""
 
 
 def counts_in_files(files: SnapshotFiles, state: NamedState) -> int | None:

@@ -274,7 +274,7 @@ class Snapshot:
     def validate(self, on_progress: OnProgress = lambda size, rows: None) -> Iterator[Finding]:
         """Decode every byte of every state, and say of each whether it is sound.
 
-        Goes on behind damage: errors are in the findings. They come operator by operator.
+        Goes on after damage: errors are in the findings. They come operator by operator.
 
         :param on_progress: receives bytes of files and rows as they are read.
         """

@@ -513,7 +513,7 @@ class State:
     def _holding(self, file: StateFile, content: Content, key: pa.Scalar) -> Content:
         """Without the key groups of a local file that certainly have no row of a key.
 
-        Looking for its bytes takes a fifth of the time of passing over entries, and the file lies in memory then.
+        Looking for its bytes takes a fifth of the time of skipping entries, and the file lies in memory then.
         """
         plain = content.form in (BodyKind.HEAP, BodyKind.FULL_SNAPSHOT) and content.changes is None
         header = file.header

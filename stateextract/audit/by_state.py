@@ -142,7 +142,7 @@ def _shares(parts: Sequence[Part], keys: Sequence[Key], by_operator: bool) -> It
 
 
 def _apart(part: Part) -> bool:
-    """Whether a state is read without passing over others."""
+    """Whether a state is read without skipping others."""
     content = part.content
     if content.form is BodyKind.SST_FILES:
         return content.changes is None

@@ -374,7 +374,7 @@ class Statistics:
 
     @classmethod
     def from_dict(cls, document: Any) -> Statistics:
-        """The inverse of :meth:`as_dict`. Fields that this version does not know are passed over.
+        """The inverse of :meth:`as_dict`. Fields that this version does not know are skipped.
 
         :raises UsageError: where it is not a statistics document, or one of another format.
         """

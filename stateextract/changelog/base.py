@@ -3,7 +3,7 @@
 A materialized entry whose row is in the overlay does not come out as it is. If all that the row needs is its own
 materialized value (elements were appended, entries put or removed), it is patched at once; if it needs that of others, those
 values are held until all have been seen; otherwise it was replaced or removed. :meth:`BaseChanges.finish` gives the rows that
-are left in the overlay then. Stands behind ``state.changes.Changes``.
+are left in the overlay then. Implements ``state.changes.Changes``.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Written:
         self.data: bytes | bytearray = data
 
     def extend(self, location: int, count: int, data: bytes) -> None:
-        """More elements behind these."""
+        """More elements after these."""
         if isinstance(self.data, bytes):
             self.data = bytearray(self.data)
         self.data += data

@@ -80,7 +80,7 @@ def _declaration(reader: SnapshotReader) -> Declaration:
     if meta.backend_type not in _TYPES.values():
         raise FormatError(f"{meta.backend_type} state in a changelog", expected="keyed state", offset=start)
     if meta.backend_type == "KEY_VALUE":
-        _pass_over_extras(reader)
+        _skip_extras(reader)
     state_id = reader.i16("a state id")
     at = reader.offset
     kind = reader.u8("a backend type")
@@ -93,7 +93,7 @@ def _declaration(reader: SnapshotReader) -> Declaration:
     return Declaration(state_id, meta, data)
 
 
-def _pass_over_extras(reader: SnapshotReader) -> None:
+def _skip_extras(reader: SnapshotReader) -> None:
     """Time to live and default value."""
     at = reader.offset
     if reader.bool("whether a state has a time to live"):

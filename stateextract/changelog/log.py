@@ -1,7 +1,7 @@
 """The log of one subtask: its change sets in the order of the handle, out of files or out of ``_metadata``.
 
 A changelog file is ``u8`` compression · change sets, one after the other, of several subtasks and operators. A handle's
-offset counts plain bytes behind that first byte, and the size that it states is the plain one too: neither is compared
+offset counts plain bytes after that first byte, and the size that it states is the plain one too: neither is compared
 with the file. A compressed file is one stream, which has to be decompressed from its start; as many subtasks read the
 same files, :class:`Files` keeps what it has decompressed, up to a limit.
 

@@ -240,10 +240,10 @@ def _manifest(
         datasets.append(_dataset(state, state.output, written, commit.job))
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     earlier, later = plan.coverages
-    told = {"diff-before": earlier.snapshot, "diff-last-access": options.last_access,
+    given = {"diff-before": earlier.snapshot, "diff-last-access": options.last_access,
             "diff-common-fields": options.common_fields, "diff-full": options.full}  # fmt: skip
     entry = Job(commit.job, VERSION, finished, later.snapshot, later.checkpoint_id, later.metadata_version,
-                {**job.lines(), **told})  # fmt: skip
+                {**job.lines(), **given})  # fmt: skip
     return Manifest(commit.job, {commit.job: entry}, datasets)
 
 

@@ -1,4 +1,4 @@
-"""A block of bytes that a decoder reads: a NumPy array with some spare bytes behind its data."""
+"""A block of bytes that a decoder reads: a NumPy array with some spare bytes after its data."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class StreamDecoder(Protocol):
     def decode(
         self, data: memoryview, pos: int, end: int, out: memoryview, out_pos: int, base: int = 0
     ) -> tuple[int, int]:
-        """Decode as much of ``data[pos:end]`` as is there in whole steps and fits behind ``out_pos``.
+        """Decode as much of ``data[pos:end]`` as is there in whole steps and fits after ``out_pos``.
 
         :param data: window of compressed bytes.
         :param out: writable, contiguous bytes; filled up to its end at most.
@@ -136,7 +136,7 @@ class _SnappyDecoder:
         self.stream_starts: list[int] = []
         self._verify = verify
         self._in_stream = headless
-        # Bytes of a skippable chunk still to pass over: it may be 16 MiB long, so it is not waited for.
+        # Bytes of a skippable chunk still to skip: it may be 16 MiB long, so it is not waited for.
         self._skip = 0
         self._second_thread = SecondThread() if two_threads else None
 

@@ -197,7 +197,7 @@ class Window:
             n -= step
 
     def take(self, n: int) -> memoryview | None:
-        """The next ``n`` bytes, passed over; ``None`` if there are not that many. Valid until the next ``need``."""
+        """The next ``n`` bytes, skipped; ``None`` if there are not that many. Valid until the next ``need``."""
         if not self.need(n):
             return None
         view = self.block.view[self.pos : self.pos + n]

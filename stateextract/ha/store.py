@@ -1,4 +1,4 @@
-"""What Flink's completed checkpoint store has of each job: its entries in the order of their names, and those it passes over.
+"""What Flink's completed checkpoint store has of each job: its entries in the order of their names, and those it skips.
 
 Turns values into values. Which entries count follows ``DefaultCompletedCheckpointStoreUtils``: those that are being removed
 and those that are no handles are left out without an error, and the others are restored from by the last name.
@@ -25,8 +25,8 @@ class StoreEntry:
 
     :param name: in the store: a znode's name, or a key of a ConfigMap.
     :param checkpoint_id: the id in the name; ``None`` where it has none.
-    :param handle: ``None`` where Flink passes over the entry, and ``skipped`` says why.
-    :param problem: why Flink cannot even pass over it, so that the job does not start.
+    :param handle: ``None`` where Flink skips the entry, and ``skipped`` says why.
+    :param problem: why Flink cannot even skip it, so that the job does not start.
     """
 
     name: str

@@ -40,7 +40,7 @@ def operator_folders(operators: Iterable[tuple[str, str | None, str | None]]) ->
 
 
 def state_folders(states: Sequence[str]) -> dict[str, str]:
-    """Folder of each state of one operator; its raw tail lies in the folder of the same name with ``__raw`` behind."""
+    """Folder of each state of one operator; its raw tail lies in the folder of the same name and ``__raw``."""
     folders = _settled([(state, state, "") for state in dict.fromkeys(states)])
     for state, folder in folders.items():
         if folder.casefold().endswith(RAW_SUFFIX):

@@ -224,7 +224,7 @@ def _choose(
                 entry.status, entry.reason = Status.NOT_SELECTED, None
         if i in chosen:
             _refuse_problems(i, options)
-            _read_around(i, options)
+            _read_other_files(i, options)
         selected += [(i, s) for s in i.named if s.entry is not None and s.entry.status in _READABLE]
     coordinators = any(_is_selected_coordinator(e) for i in inventory for e in i.entries)
     if not selected and not coordinators and missing is None:
@@ -279,7 +279,7 @@ def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
             )
 
 
-def _read_around(i: OperatorInventory, options: JobOptions) -> None:
+def _read_other_files(i: OperatorInventory, options: JobOptions) -> None:
     """Of a state that is in files whose head cannot be read, too, the other files are read."""
     for state in i.named:
         there = any(file.header is not None and file.content is not None for file in state.files)

@@ -88,8 +88,8 @@ class TaskRunner:
         self._positions = positions
         options = self._context.options
         self._output = open_output(output, options.store_timeout)
-        # Beside the start of a process, and of Spark, loading the kernel is nothing; and what the report says of the engine
-        # does not hang on what the process did before.
+        # Starting a process, or Spark, takes much longer than loading the kernel; and what the report says of the engine does
+        # not depend on what the process did before.
         engine = engine_for(self._context.size, least=-1)
         self._reader = open_reader(options, self._context.metadata_uri, self._context.describe, engine=engine)
 

@@ -1,4 +1,4 @@
-"""What stands out in a statistics document: the list at the top of the report, by which nothing unread is overlooked.
+"""What is unusual in a statistics document: the list at the top of the report, by which nothing unread is overlooked.
 
 These are remarks with limits that suit most jobs, no verdict.
 """

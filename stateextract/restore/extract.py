@@ -250,7 +250,7 @@ def primitive_array(name: str) -> SerializerSnapshot:
 
 
 def not_derived(type_: str) -> SerializerSnapshot:
-    """What stands for a serializer that does not follow from class files."""
+    """In place of a serializer that does not follow from class files."""
     return SerializerSnapshot("", 0, details={"unknown": "derived", "type": type_})
 
 

@@ -322,7 +322,7 @@ class RocksDB:
     ) -> PairSource:
         """The pairs of a state, of the key groups from first to last (that one included) that belong to the handle.
 
-        :param prefix_bytes: length of the key group in front of each key: 1 up to a max parallelism of 128, else 2.
+        :param prefix_bytes: length of the key group before each key: 1 up to a max parallelism of 128, else 2.
         :param ranges: the keys that count, as they are stored.
         :param files: numbers of the files that are read; ``None``: all.
         """

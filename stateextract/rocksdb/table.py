@@ -286,7 +286,7 @@ class Table:
 
     @property
     def data_limit(self) -> int:
-        """No data block ends behind this position."""
+        """No data block ends after this position."""
         return self._limit
 
     def data_blocks(self, read_index: IndexReader, ranges: KeyRanges = EVERYTHING) -> Iterator[tuple[Blocks, bool]]:

@@ -192,7 +192,7 @@ class Folder:
 
 
 def snapshot_folders(uri: str, store: Store) -> list[Folder]:
-    """The folders of snapshots at a path and below it; folders that cannot be listed are passed over.
+    """The folders of snapshots at a path and below it; folders that cannot be listed are skipped.
 
     :raises StateExtractError: where the path itself cannot be listed.
     """

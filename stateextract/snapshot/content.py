@@ -130,7 +130,7 @@ class Content:
         return replace(self, partitions=tuple(run for p in self.partitions for run in _runs(p, most)))
 
     def only(self, selected: Collection[str]) -> Content:
-        """Without states that are not wanted and need not be passed over."""
+        """Without states that are not wanted and need not be skipped."""
         if self.whole or not self.partitions:
             return self
         return replace(self, partitions=tuple(p for p in self.partitions if p.name in selected))
@@ -286,7 +286,7 @@ def _read_body(
 
 
 def _decided(read_at: ReadAt, header: KeyedHeader, content: Content, options: ReadOptions) -> BodyKind:
-    """A body of one key group that may be either: only one can be passed over to its very end.
+    """A body of one key group that may be either: only one can be skipped to its very end.
 
     :raises FormatError: with what is wrong of each, where neither can.
     """

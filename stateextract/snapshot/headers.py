@@ -52,7 +52,7 @@ OnHeaders = Callable[[int, int], None]
 
 
 def ignore_progress(done: int, count: int) -> None:
-    """Nobody wants to know how far it is."""
+    """No callback."""
 
 
 _LARGEST_HEAD = 64 << 20

@@ -89,7 +89,7 @@ class JobAnswer:
     """What the data says of one job.
 
     :param checkpoints: those that count, the one that Flink restores from last.
-    :param skipped: entries that Flink passes over.
+    :param skipped: entries that Flink skips.
     :param is_guess: the store was not there, only the files.
     :param notes: what a report should say.
     """

@@ -81,7 +81,7 @@ def release_of(home: Path) -> tuple[int, ...]:
 
 
 def job_files() -> tuple[Path, Path]:
-    """``extract.py`` and Spark's settings for it: a wheel has them beside this module, a checkout in its root.
+    """``extract.py`` and Spark's settings for it: a wheel has them next to this module, a checkout in its root.
 
     :raises EnvironmentProblem: where they are missing, as in a zip of the code.
     """

@@ -43,7 +43,7 @@ from stateextract.state.target import FileRead, HeapTarget, Piece, Runs, Target,
 
 
 def prefix_bytes(max_parallelism: int) -> int:
-    """Bytes of the key group in front of keys (Flink's ``CompositeKeySerializationUtils``)."""
+    """Bytes of the key group before keys (Flink's ``CompositeKeySerializationUtils``)."""
     return 1 if max_parallelism <= 128 else 2
 
 
@@ -69,7 +69,7 @@ def read_key_groups(
     options, ready = file_read.options, file_read.ready
     start_decoder = None
     if header.compressed:
-        # What passes over most entries waits for their bytes more than for anything else.
+        # What skips most entries waits for their bytes more than for anything else.
         two = options.key is not None
         start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, two_threads=two)
     if changes is not None:
@@ -208,7 +208,7 @@ class _PairTarget(Target):
         return replace(layout, shape=shape, lengths=self.entry_lengths)
 
     @property
-    def passes_over(self) -> bool:
+    def skips(self) -> bool:
         """Pairs are not looked into."""
         return not self.keep or (self.hopeless and self.options.on_undecodable == "skip")
 
@@ -217,7 +217,7 @@ class _PairTarget(Target):
         if self.made is None:
             options = self.options
             layout = self.layout
-            if self.passes_over:
+            if self.skips:
                 layout = PairLayout("skip", (), layout.prefix, False)
             elif self.hopeless:
                 layout = replace(layout, raw=True)
@@ -242,7 +242,7 @@ class _PairTarget(Target):
         self.runs.add(key_group, rows)
 
     def large(self, window: Window, key_group: int) -> Generator[None, None, bool] | None:
-        if self.passes_over:
+        if self.skips:
             return self._skipped(window, key_group)
         # What is kept as bytes, and what may have changed since, is needed as a whole.
         whole = self.layout.shape != "list" or not self.options.flatten or self.options.on_undecodable == "raw"
@@ -282,7 +282,7 @@ class _PairTarget(Target):
     def flush(self, last: bool) -> None:
         if last and self.raw_pairs is not None:
             self._give_raw(self.raw_pairs.flush())
-        if self.made is None or not self.made.rows or self.passes_over:
+        if self.made is None or not self.made.rows or self.skips:
             return
         try:
             array = self.made.flush(last)

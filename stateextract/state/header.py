@@ -1,7 +1,7 @@
 """The head of a state file: which states the file holds, and with which serializers they were written.
 
 Reads ``i32`` version … the last state's meta, and stops there: at the first key group (keyed files) or the first
-element (operator files). What is behind belongs to ``heap.py`` and its neighbours.
+element (operator files). What is after it belongs to ``heap.py`` and its neighbours.
 
 Serializer snapshots have no length, so nothing after an unknown snapshot class could be read. Where the caller knows
 the head's end (the smallest offset of its data), unknown classes are taken for each of the usual shapes in turn, or
@@ -63,7 +63,7 @@ class StateMeta:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Snapshot classes of this state that were passed over."""
+        """Snapshot classes of this state that were skipped."""
         return tuple(dict.fromkeys(name for s in self.serializers.values() for name in _unknown_classes(s)))
 
 
@@ -97,7 +97,7 @@ def parse_header(data: bytes | bytearray | memoryview, pos: int = 0, end: int | 
     :param end: where it must end: the smallest key-group offset that is not 0, or the end of a file that is only a
         head. Without it, an unknown snapshot class is an error.
     :raises UnsupportedVersionError: for heads written before Flink 1.7.
-    :raises UndecodableError: where an unknown snapshot class cannot be passed over.
+    :raises UndecodableError: where an unknown snapshot class cannot be skipped.
     """
     return parse_to_end(_keyed_header, data, pos, end)
 

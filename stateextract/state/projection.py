@@ -78,7 +78,7 @@ def _counted(layout: Map) -> Map:
 
 def _without_values(layout: Map) -> Map:
     value = layout.value
-    # Pairs have a flag in front of a map's value, whatever becomes of the rest.
+    # Pairs have a flag before a map's value, whatever becomes of the rest.
     projected = replace(value, inner=SkippedValue(value.inner)) if isinstance(value, Nullable) else SkippedValue(value)
     return replace(layout, value=projected)
 
@@ -86,7 +86,7 @@ def _without_values(layout: Map) -> Map:
 def projected(layout: Layout, selected: pa.DataType | None) -> Layout:
     """A layout with those fields of its structs only that a type has.
 
-    :param selected: what is wanted of the column; ``None``: nothing, so it is passed over.
+    :param selected: what is wanted of the column; ``None``: nothing, so it is skipped.
     """
     if selected is None:
         return SkippedValue(layout)

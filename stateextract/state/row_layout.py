@@ -4,7 +4,7 @@ The layout is that of the *heap* body's entries, because it holds the whole of a
 value; for timers timestamp, key, namespace. Other bodies hold the same parts in other orders and take them out of here,
 so that the same state gives the same columns whichever way the snapshot was taken.
 
-A namespace without meaning (``VoidNamespace``, a global window) is passed over and makes no column.
+A namespace without meaning (``VoidNamespace``, a global window) is skipped and makes no column.
 May import heads, ``serializers`` and layouts; knows no bytes.
 """
 

@@ -197,7 +197,7 @@ class HeapTarget(Target):
 
     @cached_property
     def decoder(self) -> Decoder | None:
-        """Made when it is asked for: a file may have many states that are only passed over, and without entries."""
+        """Made when it is asked for: a file may have many states that are only skipped, and without entries."""
         if self.error is not None:
             return None
         options = self.options

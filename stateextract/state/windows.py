@@ -55,7 +55,7 @@ _ENDS = re.compile(
 
 
 def window_columns(state: str, key: SerializerSnapshot | None, namespace: SerializerSnapshot | None) -> tuple[str, ...]:
-    """Names of the columns that say a state's window, beside its namespace.
+    """Names of the columns that say a state's window, in addition to its namespace.
 
     :param state: the state's name; :param key: snapshot of its keys; :param namespace: of its namespaces.
     """
@@ -104,7 +104,7 @@ def mapping_state(state: str, namespace: SerializerSnapshot | None, others: Mapp
 
 
 def with_session_columns(schema: pa.Schema, namespace: pa.DataType) -> pa.Schema:
-    """The columns of a state with those of its sessions, behind those of its windows.
+    """The columns of a state with those of its sessions, after those of its windows.
 
     :param namespace: the type of the windows.
     """

@@ -86,7 +86,7 @@ def write_snapshot(folder: str, document: Statistics) -> str:
     head = {**vars(document), "operators": [{**vars(o), "states": len(o.states)} for o in document.operators]}
     text = json.dumps(head, default=vars, allow_nan=False).encode()
     table = table.replace_schema_metadata({KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()})
-    # Engines pass over files whose names begin like this.
+    # Engines skip files whose names begin like this.
     written = output.path(f"_{uuid.uuid4().hex[:12]}-{name}.tmp" if output.renames else name)
     try:
         output.fs.create_dir(output.root, recursive=True)

@@ -78,7 +78,7 @@ class Element:
 
     :param read: takes a value from a reader; raises ``ValueError`` or a :class:`StateExtractError` where there is none.
     :param form: of numbers, for ``struct``; what has one needs no ``read``.
-    :param is_text: text or bytes behind their length.
+    :param is_text: text or bytes after their length.
     """
 
     type: pa.DataType
@@ -158,7 +158,7 @@ def split(data: bytes, element: Element, conversion: Conversion) -> list[Any]:
 
 
 def split_pickles(data: bytes) -> list[bytes]:
-    """The pickles that bytes hold, each behind its length.
+    """The pickles that bytes hold, each after its length.
 
     :raises ValueError: where they do not.
     """

@@ -140,7 +140,7 @@ class _BigNumbers:
 
     @cached_property
     def padded(self) -> npt.NDArray[np.uint8]:
-        """The data behind eight bytes."""
+        """The data after eight bytes."""
         return np.concatenate([np.zeros(_PADDING, np.uint8), self.data])
 
     @cached_property

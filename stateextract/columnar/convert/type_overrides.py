@@ -35,7 +35,7 @@ PICKLE_WITH_BYTES = "pickle_with_bytes"
 PICKLED = pa.struct([pa.field("bytes", pa.binary()), pa.field("json", pa.string())])
 """The column of :data:`PICKLE_WITH_BYTES`."""
 _JSON_TEXT = pa.null()
-"""Stands for the type of pickles that are wanted as JSON text."""
+"""The type of pickles that are wanted as JSON text."""
 UNWRAP_ROW, UNWRAP_ONE, UNWRAP_ALL, UNWRAP_TTL = "unwrap(row)", "unwrap(one)", "unwrap(all)", "unwrap(ttl)"
 """Types that only the snapshot layer sets: of a Row its one field; of a list its one element; of lists of lists one list; of a
 struct of last access and value two columns."""
@@ -457,7 +457,7 @@ def _bounds(array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int6
 
 
 def _is_one_of_length(array: pa.Array) -> bool:
-    """Whether each value is one element behind its length."""
+    """Whether each value is one element after its length."""
     data, offsets, valid = _bounds(array)
     starts, sizes = offsets[:-1][valid], np.diff(offsets)[valid]
     if (sizes < 4).any():

@@ -138,11 +138,11 @@ def make_decoder(
     """A decoder for the entries of a layout.
 
     :param wanted: of a struct, the fields to keep (``None``: all).
-    :param keep: ``False``: only pass over the entries.
+    :param keep: ``False``: only skip the entries.
     :param engine: ``interpreter`` forces that one; otherwise the kernel is taken wherever it can run the layout.
     """
     if not keep:
-        # What is only passed over is never refused: a null map key, say, that no Arrow map could hold.
+        # What is only skipped is never refused: a null map key, say, that no Arrow map could hold.
         policy = Policy(maps="list", out_of_range="null", max_value_bytes=policy.max_value_bytes)
     layout = apply_policy(layout, policy)
     if engine == "interpreter" or needs_interpreter(layout):
@@ -165,7 +165,7 @@ def _program(layout: Layout, wanted: frozenset[str] | None, keep: bool, plans: t
 def plans_of(layout: Layout) -> tuple[int, ...]:
     """Which plans a layout has, for a cache of programs: those of Kryo are long, and layouts are equal without their plans.
 
-    Whoever keeps the layout keeps the plans, so that no other ones get the same numbers.
+    A caller that keeps the layout keeps the plans, so that no other ones get the same numbers.
     """
     return tuple(id(node.plan) for node in _python_parts(layout))
 
@@ -259,7 +259,7 @@ class KernelDecoder:
             self.arena = None
 
     def position_after(self, data: Block, pos: int, end: int, entries: int) -> int:
-        """The position after so many entries, of a decoder that passes over them; -1 where they cannot be read."""
+        """The position after so many entries, of a decoder that skips them; -1 where they cannot be read."""
         self.arena = self.arena or self._new_arena(entries)
         status = self._run(self.arena, data, pos, end, entries)
         return int(self.out[self.kernel.CONSUMED]) if status == self.kernel.DONE else -1

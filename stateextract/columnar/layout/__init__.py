@@ -306,7 +306,7 @@ class Struct(Layout):
 
 @dataclass(frozen=True)
 class Nullable(Layout):
-    """A flag byte in front of a value that may be missing.
+    """A flag byte before a value that may be missing.
 
     :param inner: the value.
     :param null_if: ``True``: a flag other than 0 means null (NullableSerializer, POJO fields, map values, sets);

@@ -113,7 +113,7 @@ class BinaryRow(Layout):
 
     :param fields: the fields in order, each fit for a slot.
     :param kind: the row's kind becomes the struct's last column ``row_kind``, as in a ``MaskedStruct``; otherwise the
-        byte is passed over.
+        byte is skipped.
     """
 
     fields: tuple[Field, ...]

@@ -1,8 +1,8 @@
 """Extents: where a value ends, by its layout and without decoding it.
 
 For few values that are among others without lengths between them, as in the records of a changelog; where there are
-many, the kernel passes over them (``entry_bounds.py``). What most of them are, numbers, strings and sections, is
-quick to pass over in Python too; everything else is left to the interpreter. May import layouts and the interpreter.
+many, the kernel skips them (``entry_bounds.py``). What most of them are, numbers, strings and sections, is
+quick to skip in Python too; everything else is left to the interpreter. May import layouts and the interpreter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ValueEnd: TypeAlias = Callable[[bytes, int, int], int]
 
 
 def value_end_of(layout: Layout) -> ValueEnd:
-    """What passes over values of a layout."""
+    """What skips values of a layout."""
     while isinstance(layout, Logical):
         layout = layout.inner
     size = _fixed_size(layout)

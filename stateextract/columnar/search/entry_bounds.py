@@ -58,7 +58,7 @@ class EntryScanner(Protocol):
     def scan(self, data: Block, pos: int, end: int, most: int) -> EntryBounds:
         """The bounds of up to ``most`` entries of ``data.array[pos:end]``.
 
-        :raises StateExtractError: with the position as offset, where the first one cannot be passed over.
+        :raises StateExtractError: with the position as offset, where the first one cannot be skipped.
         """
 
 

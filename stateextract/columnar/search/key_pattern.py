@@ -30,7 +30,7 @@ from stateextract.files.reader import encode_modified_utf8
 from stateextract.files.second_thread import SecondThread
 
 LEAST, MOST = 4, 64
-"""Bytes of the shortest needle, as shorter ones are found nearly everywhere, and of the longest."""
+"""Bytes of the shortest pattern, as shorter ones are found nearly everywhere, and of the longest."""
 
 MUCH = 2 << 20
 """Bytes that two threads are worth it for."""
@@ -149,7 +149,7 @@ def _varint(number: int) -> bytes:
 
 
 class Finder:
-    """Looks for a needle, with two threads where there is much to look through.
+    """Looks for a pattern, with two threads where there is much to look through.
 
     :param pattern: at least one byte.
     """
@@ -165,7 +165,7 @@ class Finder:
 
     @property
     def size(self) -> int:
-        """Bytes of the needle."""
+        """Bytes of the pattern."""
         return len(self._pattern)
 
     def find(self, address: int, size: int) -> int:
@@ -173,10 +173,10 @@ class Finder:
 
         The caller keeps the bytes alive.
         """
-        if size < MUCH or not self._beside.is_there:
+        if size < MUCH or not self._second_thread.is_there:
             return self._place(address, size)
         half = size // 2
-        first, second = self._beside.run(
+        first, second = self._second_thread.run(
             lambda: self._place(address, half + self.size - 1), lambda: self._place(address + half, size - half)
         )
         behind = second.result()
@@ -187,5 +187,5 @@ class Finder:
         return place
 
     @cached_property
-    def _beside(self) -> SecondThread:
+    def _second_thread(self) -> SecondThread:
         return SecondThread()

@@ -1,4 +1,4 @@
-"""Passing over entries, by two threads where there are many of them.
+"""Skipping entries, by two threads where there are many of them.
 
 Where an entry ends is only known after reading it, so the second thread begins at a guessed end of an entry near the
 middle. The first one has to arrive there exactly, which proves the guess; otherwise what the second one did is thrown away.

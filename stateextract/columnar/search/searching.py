@@ -1,6 +1,6 @@
-"""Searching decoders: of many entries only those near certain bytes are decoded, the others are only passed over.
+"""Searching decoders: of many entries only those near certain bytes are decoded, the others are only skipped.
 
-Passing over takes much less than decoding, and so does looking for bytes. A searching decoder has the face of the decoder
+Skipping takes much less than decoding, and so does looking for bytes. A searching decoder has the face of the decoder
 that it hands entries to, of entries or of pairs. May import decoders; knows neither files nor what the bytes mean.
 """
 
@@ -17,22 +17,22 @@ from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 
 FEW = 1 << 8
-"""Entries that are decoded together from a needle on."""
+"""Entries that are decoded together from a pattern on."""
 AnyDecoder: TypeAlias = Decoder | PairDecoder
 
 _TRIALS = 16
 """Needles after which searching ends, if they are not rare."""
 _RARE = 8
-"""Of a rare needle, this many times as many entries are passed over as are decoded."""
+"""Of a rare pattern, this many times as many entries are skipped as are decoded."""
 
 
 class _SearchingBase:
     """What both kinds have in common.
 
     :param inner: decodes what may be wanted.
-    :param skipping: passes over entries of the same bytes.
+    :param skipping: skips entries of the same bytes.
     :param finder: looks for bytes that all wanted entries contain.
-    :param gives: rows are given out behind each find.
+    :param gives: rows are given out after each find.
     """
 
     def __init__(self, inner: AnyDecoder, skipping: AnyDecoder, finder: Finder, gives: bool) -> None:
@@ -48,9 +48,9 @@ class _SearchingBase:
         return self.found < _TRIALS or _RARE * self.decoded <= self.passed
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
-        """As the inner decoder does; ``entries`` also counts those that were passed over, ``rows`` does not.
+        """As the inner decoder does; ``entries`` also counts those that were skipped, ``rows`` does not.
 
-        Stops in front of the entry that a needle begins in, and as if the batch were full behind rows that may be wanted, so
+        Stops before the entry that a pattern begins in, and as if the batch were full after rows that may be wanted, so
         that a search for them need not wait.
         """
         if not self.is_worth_it:
@@ -83,7 +83,7 @@ class SearchingDecoder(DecoderWrapper):
 
 
 class SearchingPairDecoder(PairDecoderWrapper):
-    """Searches pairs. Of a map only rows are whole that have the needle in each of their pairs, as that of a key is.
+    """Searches pairs. Of a map only rows are whole that have the pattern in each of their pairs, as that of a key is.
 
     :param merges: rows are maps, the last of which may go on, and is not given out before it is certain that it does not.
     """

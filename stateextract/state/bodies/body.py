@@ -1,4 +1,4 @@
-"""Which body a key-group handle's file holds behind its head. The handle's code alone does not say it.
+"""Which body a key-group handle's file holds after its head. The handle's code alone does not say it.
 
 Flink's heap backend and RocksDB's full snapshots (up to 1.15) used the same handle codes for different bodies, so the
 offsets and a few bytes decide: a heap body has an offset for every key group, also for empty ones, and there the key
@@ -78,7 +78,7 @@ def body_kind(
 
 
 def _compressed_kind(offset: int, read_at: ReadAt) -> BodyKind:
-    """A heap body has the key group's number in front of its Snappy streams, a full snapshot has not."""
+    """A heap body has the key group's number before its Snappy streams, a full snapshot has not."""
     start = read_at(offset, 4 + len(SNAPPY_IDENTIFIER))
     # The number must be looked at last: 0xFF060000 is not a key group, so the two cannot be confused.
     if start.startswith(SNAPPY_IDENTIFIER):

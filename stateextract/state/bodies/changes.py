@@ -25,7 +25,7 @@ class EntriesUnder(Decoder, Protocol):
 
 
 class Changes(Protocol):
-    """Stands between a body and the decoders of its states: entries that were changed do not reach them."""
+    """Filters what the decoders of a body receive: entries that were changed do not reach them."""
 
     def attach(self, ready: deque[Piece]) -> None:
         """Changed rows go in there, as soon as there are enough of them."""

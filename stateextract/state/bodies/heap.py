@@ -114,7 +114,7 @@ class HeapWalker:
         self.targets = targets
         self.start_decoder = start_decoder
         self.on_lost = on_lost
-        # A key group without entries has the same bytes behind its id as the last one, and is not looked into again.
+        # A key group without entries has the same bytes after its id as the last one, and is not looked into again.
         self.empty: bytes | None = None
 
     def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
@@ -235,7 +235,7 @@ class HeapWalker:
         error: StateExtractError,
         compressed: DecompressedSource | None,
     ) -> None:
-        """Report what is lost, then pass over it: to the end of the key group, or to the next stream."""
+        """Report what is lost, then skip it: to the end of the key group, or to the next stream."""
         error.at(key_group=group.key_group, state=self._name(state_id))
         if error.offset is None:
             error.offset = window.offset()
@@ -243,7 +243,7 @@ class HeapWalker:
         passed = [0]
 
         def rest() -> Iterator[bytes]:
-            """The unread bytes of the state (uncompressed: of the key group), which are passed over."""
+            """The unread bytes of the state (uncompressed: of the key group), which are skipped."""
             while True:
                 if compressed is not None:
                     boundary = next((s for s in compressed.starts if s > start), None)

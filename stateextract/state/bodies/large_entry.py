@@ -1,8 +1,8 @@
 """One entry of a list or map state, or one pair of a list, that is larger than a window, read element by element.
 
 An entry is decoded as a whole as long as it fits: that is fast, and unless rows are to be flat, its row needs it as a whole
-anyway. A hot key may hold more than memory does; where its elements become rows of their own, or the state is only passed
-over, nothing of it has to be kept: the parts in front of the value are decoded once, then the elements in batches.
+anyway. A hot key may hold more than memory does; where its elements become rows of their own, or the state is only
+skipped, nothing of it has to be kept: the parts before the value are decoded once, then the elements in batches.
 
 May import decoders, windows and columns; knows no bodies but those of entries (``heap.py``).
 """
@@ -68,7 +68,7 @@ class _Part:
 class LargeEntry(_Part):
     """Reads the entry that a window is at; the target that the elements are decoded for.
 
-    :param keep: ``False``: only pass over it.
+    :param keep: ``False``: only skip it.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class LargeEntry(_Part):
 class LargePair(LargeEntry):
     """Reads the list that the pair at a window's position holds.
 
-    There is a byte between elements. The last one of the value's length is read as that in front of the first element.
+    There is a byte between elements. The last one of the value's length is read as that before the first element.
 
     :param pairs: how pairs are read as a whole.
     :ivar stop: where the pair ends in the stream; :ivar last: whether it is the last one of its state. Known while it is read.

@@ -73,7 +73,7 @@ def timers_header(read_at: ReadAt, group: KeyGroupRange, context: DescribeContex
     """The states in a file of timers, from one of its key groups: each has all of the operator's services.
 
     :raises UnsupportedError: where it holds something else than timers.
-    :raises UndecodableError: where a service cannot be passed over, so that those after it stay unknown.
+    :raises UndecodableError: where a service cannot be skipped, so that those after it stay unknown.
     """
     if not is_timers(read_at, group):
         raise UnsupportedError(
@@ -94,7 +94,7 @@ def timers_header(read_at: ReadAt, group: KeyGroupRange, context: DescribeContex
         for _ in _services(window, group.key_group, target):
             pass
     except UndecodableError:
-        # What cannot be passed over is named all the same; only services after it would be missing.
+        # What cannot be skipped is named all the same; only services after it would be missing.
         if states and states[-1].name.startswith(timer_state(EVENT, "")):
             states.append(replace(states[-1], name=_other(states[-1].name)))
     key = states[0].serializers[VALUE].nested[0] if states else SerializerSnapshot("", 0)
@@ -186,7 +186,7 @@ class TimersWalker:
 
 
 class _Skipped:
-    """A target whose timers are only passed over."""
+    """A target whose timers are only skipped."""
 
     def __init__(self, row: RowLayout) -> None:
         self.name = row.name

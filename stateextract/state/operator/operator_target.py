@@ -185,7 +185,7 @@ def _read_guessed(window: Window, target: OperatorTarget, first: int, bounds: Se
 
 
 def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progress, UndecodableError | None]:
-    """Decode up to ``limit`` elements; moves the window behind those that were decoded."""
+    """Decode up to ``limit`` elements; moves the window after those that were decoded."""
     decoder = target.decoder
     if decoder is None:
         assert target.error is not None
@@ -197,7 +197,7 @@ def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progres
         error.offset = None if error.offset is None else base + error.offset
         if target.keep:
             return Progress(Stop.UNDECODABLE, decoder.rows - rows, window.pos), error
-        # Elements that are only passed over are not counted by the decoder, and may be passed over again.
+        # Elements that are only skipped are not counted by the decoder, and may be skipped again.
         return Progress(Stop.UNDECODABLE, skip(window, decoder), window.pos), error
     except StateExtractError as error:
         error.offset = None if error.offset is None else base + error.offset
@@ -240,7 +240,7 @@ def _lose_element(
 
 
 def _lose_rest(target: OperatorTarget, error: UndecodableError) -> NoReturn:
-    """Nobody knows where the next element begins, so nothing behind can be read."""
+    """Where the next element begins is not known, so nothing after it can be read."""
     advice = (
         "the file was written by Flink 1.18.0 or 1.18.1, whose offsets do not mark where the next element begins; register "
         "a serializer as a plug-in, or omit the states after this one with --state"
