@@ -1,29 +1,22 @@
 """The classes of a job: what a class path has, class by class.
 
-A jar's table of contents is read at once, and class files only as they are asked for, so a large jar costs little. Nothing
-is executed. Classes of Java, Scala, Flink and Avro are taken to be there.
+Class files are read only when they are asked for. Classes of Java, Scala, Flink and Avro are taken to be there.
 """
 
 from __future__ import annotations
 
-import io
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import filterfalse
-from pathlib import Path
 from typing import Final
 
 from serializers.classes import ClassModel
-from serializers.classfile import MAX_BYTES, ClassShape, read_shape
+from serializers.classfile import ClassShape, read_shape
 from serializers.javatypes import PRIMITIVES, parse_type
-from stateextract.errors import FormatError, StateExtractError, UnreadableFileError
+from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.filesystem import Store
+from stateextract.snapshot.class_path import ClassFile, class_files
 
 MAX_CLASSES: Final = 400_000
-_MAX_JAR: Final = 1 << 31
 _MAX_LINEAGE: Final = 100
 
 _LIBRARIES: Final = (
@@ -35,9 +28,6 @@ _LIBRARIES: Final = (
     "org.apache.avro.",
     "com.twitter.chill.",
 )
-
-
-_LOCAL_HEADER: Final = struct.Struct("<26xHH")
 
 
 def is_library(name: str) -> bool:
@@ -54,16 +44,16 @@ class JobClasses:
 
     def __init__(self, locations: Sequence[str], store: Store) -> None:
         self.locations = tuple(locations)
-        self._sources: dict[str, tuple[str, Callable[[], bytes]]] = {}
+        self._files: dict[str, tuple[str, ClassFile]] = {}
         self._shapes: dict[str, ClassShape | None] = {}
         for location in locations:
-            for name, read in _contents(location, store):
-                self._sources.setdefault(name, (location, read))
-                if len(self._sources) > MAX_CLASSES:
+            for file in class_files(location, store):
+                self._files.setdefault(file.class_name, (location, file))
+                if len(self._files) > MAX_CLASSES:
                     raise FormatError(f"more than {MAX_CLASSES} classes", file=location)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sources)
+        return iter(self._files)
 
     def has(self, name: str) -> bool:
         """Whether the class, or the class of the array's elements, can be loaded."""
@@ -72,7 +62,7 @@ class JobClasses:
             if not name.startswith("L"):
                 return True  # an array of primitives
             name = name.removeprefix("L").removesuffix(";")
-        return is_library(name) or name in PRIMITIVES or name in self._sources
+        return is_library(name) or name in PRIMITIVES or name in self._files
 
     def shape(self, name: str) -> ClassShape | None:
         """The class of this name, if the class path has it."""
@@ -89,7 +79,7 @@ class JobClasses:
         """The job's own classes whose files have the first of these bytes and one of the others, and then those that are
         nested with one of them; those that cannot be read have no bytes."""
         outermost, others = set[str](), []
-        for name in filterfalse(is_library, self._sources):
+        for name in filterfalse(is_library, self._files):
             data = self._bytes(name)
             if not data or (first in data and any(mark in data for mark in marks)):
                 outermost.add(name.partition("$")[0])
@@ -102,23 +92,18 @@ class JobClasses:
 
     def _bytes(self, name: str) -> bytes:
         try:
-            return self._sources[name][1]()
-        except (OSError, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError):
+            return self._files[name][1].read()
+        except StateExtractError:
             return b""
 
     def _read(self, name: str) -> ClassShape | None:
-        if name not in self._sources:
+        if name not in self._files:
             return None
-        location, read = self._sources[name]
-        where = f"{location}!/{name}"
+        location, file = self._files[name]
         try:
-            return read_shape(read())
+            return read_shape(file.read())
         except StateExtractError as error:
-            raise error.at(file=where) from None
-        except OSError as error:
-            raise UnreadableFileError(f"the class cannot be read: {error.strerror}", file=where) from None
-        except (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError) as error:
-            raise FormatError(f"the class cannot be read: {error}", file=where) from None
+            raise error.at(file=f"{location}!/{name}") from None
 
     def lineage(self, name: str) -> list[ClassShape] | None:
         """The class and its superclasses, up to those of Java; ``None`` where one of them is missing."""
@@ -132,47 +117,3 @@ class JobClasses:
             name = "java.lang.Object" if superclass is None else parse_type(superclass).name
             if name in ("java.lang.Object", "java.lang.Record", "java.lang.Enum"):
                 return found
-
-
-def _contents(location: str, store: Store) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    folder = Path(location)
-    if "://" not in location and folder.is_dir():
-        for path in sorted(folder.rglob("*.class")):
-            yield _class_name(str(path.relative_to(folder))), path.read_bytes
-        return
-    size = store.size(location)
-    if size > _MAX_JAR:
-        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=location)
-    data = memoryview(store.read(location))
-    try:
-        entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise FormatError(f"the jar cannot be read: {error}", file=location) from None
-
-    for entry in entries:
-        # Classes for later versions of Java are in the same jar as those for all.
-        if entry.filename.endswith(".class") and not entry.filename.startswith("META-INF/"):
-            yield _class_name(entry.filename), partial(_entry, data, entry)
-
-
-def _entry(jar: memoryview, entry: zipfile.ZipInfo) -> bytes:
-    """The bytes of an entry. ``zipfile`` reads it in small pieces, which takes three times as long for a whole jar."""
-    head = jar[entry.header_offset : entry.header_offset + _LOCAL_HEADER.size]
-    name, extra = _LOCAL_HEADER.unpack(head)
-    start = entry.header_offset + _LOCAL_HEADER.size + name + extra
-    raw = jar[start : start + entry.compress_size]
-    if entry.compress_type == zipfile.ZIP_STORED:
-        found = bytes(raw[: MAX_BYTES + 1])
-    elif entry.compress_type == zipfile.ZIP_DEFLATED:
-        found = zlib.decompressobj(-zlib.MAX_WBITS).decompress(
-            raw, MAX_BYTES + 1
-        )  # the size in the directory is a claim
-    else:
-        raise NotImplementedError(f"compression method {entry.compress_type}")
-    if len(found) <= MAX_BYTES and zlib.crc32(found) != entry.CRC:
-        raise zipfile.BadZipFile("the checksum of the entry is wrong")
-    return found
-
-
-def _class_name(path: str) -> str:
-    return path.removesuffix(".class").replace("\\", "/").replace("/", ".")

@@ -1,20 +1,16 @@
 """The job's classes: class models out of jars and folders, and of the job file, together with what the snapshot says.
 
 ``describe_context`` makes the context that describing serializers needs; it is made once in the driver, and tasks get it
-ready. Jars are opened with ``zipfile`` and class files parsed; nothing of them is executed. A class in a later entry of
-the class path does not replace one of an earlier entry, as in Java; entries of the job file replace both.
+ready. A class in a later entry of the class path does not replace one of an earlier entry, as in Java; entries of the job
+file replace both.
 """
 
 from __future__ import annotations
 
 import base64
-import io
 import json
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from serializers import DescribeContext
@@ -24,13 +20,13 @@ from serializers.connectors import evidence_of
 from serializers.context import NO_EVIDENCE, Evidence, Flavour, flavour_of
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from serializers.sql_type import NameRule, decode_rules, encode_rules
-from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
+from stateextract.errors import FormatError, StateExtractError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import SnapshotMetadata
+from stateextract.snapshot.class_path import class_files
 from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan, note_on_plan
 
 MAX_CLASSES = 200_000
-_MAX_JAR = 1 << 31
 _MAX_SET = 1 << 26
 _WITHOUT_SCALA = "2-without-scala"
 
@@ -116,48 +112,14 @@ def read_classes(path: str, store: Store) -> Iterator[ClassModel]:
     :param path: a path, or a URI that the store opens (jars only).
     :raises StateExtractError: with the file.
     """
-    folder = Path(path)
-    if "://" not in path and folder.is_dir():
-        yield from _parsed(_files_of(folder), path)
-        return
-    size = store.size(path)
-    if size > _MAX_JAR:
-        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=path)
-    try:
-        with zipfile.ZipFile(io.BytesIO(store.read(path))) as jar:
-            yield from _parsed(_entries_of(jar), path)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise FormatError(f"the jar cannot be read: {error}", file=path) from None
-
-
-def _files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for path in sorted(folder.rglob("*.class")):
-        try:
-            if path.is_file() and path.stat().st_size <= MAX_BYTES:
-                yield str(path.relative_to(folder)), path.read_bytes()
-        except OSError as error:
-            raise UnreadableFileError(f"a class file cannot be read: {error.strerror}", file=str(path)) from None
-
-
-def _entries_of(jar: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
-    for entry in jar.infolist():
-        # A jar may have classes for later versions of Java besides those for all.
-        if entry.filename.endswith(".class") and not entry.filename.startswith("META-INF/"):
-            if entry.file_size > MAX_BYTES:
-                continue
-            with jar.open(entry) as file:
-                # The size in the directory is a claim.
-                yield entry.filename, file.read(MAX_BYTES + 1)
-
-
-def _parsed(files: Iterable[tuple[str, bytes]], path: str) -> Iterator[ClassModel]:
-    for count, (name, data) in enumerate(files):
+    for count, file in enumerate(class_files(path, store)):
         if count >= MAX_CLASSES:
             raise FormatError(f"more than {MAX_CLASSES} classes", file=path)
         try:
-            model = read_class(data)
+            data = file.read()
+            model = read_class(data) if len(data) <= MAX_BYTES else None
         except StateExtractError as error:
-            raise error.at(file=f"{path}!/{name}") from None
+            raise error.at(file=f"{path}!/{file.path}") from None
         if model is not None:
             yield model
 

@@ -28,8 +28,9 @@ import pytest
 from stateextract.errors import OutputError
 from stateextract.job.claim import DEAD_SECONDS, Claim, ThisProcess
 from stateextract.job.commit import Commit
-from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, parse_manifest
+from stateextract.job.manifest import Dataset, Job, Manifest, parse_manifest
 from stateextract.job.output import Output
+from stateextract.job.writer import WrittenFile
 
 ROOT = "/no-such-directory/out"
 EARLIER, A, B, C = "eeeeeeeeeeee", "aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"
@@ -335,7 +336,7 @@ class Script:
         commit.output.fs.create_dir(f"{commit.task_folder}/{folder}")
         for name in names if folder == "op/a" else names[:1]:
             commit.output.write(f"{commit.task_folder}/{name}", rows_of(self.job, folder))
-        files = [DataFile(names[0], 1, 1)]
+        files = [WrittenFile(names[0], 1, 1)]
         return Dataset(folder, "op", None, None, folder[3:], "value", False, 1, files, [], "", [], self.job)
 
 
