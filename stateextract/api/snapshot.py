@@ -23,7 +23,7 @@ from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError, leaving
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState
-from stateextract.metadata.operator_lookup import find_operators
+from stateextract.metadata.operator_lookup import by_name, find_operators
 from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
 from stateextract.printable import find_named, pluralize, there_is
@@ -280,7 +280,7 @@ class Snapshot:
         """
         self.read_headers()
         validation = Validation(self._opened, on_progress)
-        for operator in sorted(self.operators, key=lambda o: (o.uid or o.name or "", o.id)):
+        for operator in sorted(self.operators, key=by_name):
             yield from (finding.worded() for finding in validation.of(operator))
 
     @leaving()

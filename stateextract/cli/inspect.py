@@ -8,6 +8,7 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
+from stateextract.metadata.operator_lookup import by_name
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document, named, pluralize, sentence
 
@@ -136,7 +137,7 @@ def show(snapshot: Snapshot) -> None:
     )
     for line in _notes(snapshot):
         out.say(line)
-    for operator in sorted(snapshot.operators, key=lambda o: (o.uid or o.name or "", o.id)):
+    for operator in sorted(snapshot.operators, key=by_name):
         out.print()
         _show_operator(operator, out)
 

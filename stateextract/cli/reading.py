@@ -15,6 +15,7 @@ import click
 from stateextract.cli.completed_names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
+from stateextract.metadata.operator_lookup import by_name
 from stateextract.options import FILE_ONLY, JobOptions, UsedBy, fields, make_options, metavar, option_help, outside
 from stateextract.outcome import Status
 from stateextract.printable import find_named, named, there_is
@@ -203,7 +204,7 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     if operator is None:
         snapshot.read_headers()
     operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
-    ordered = sorted(operators, key=lambda o: (o.uid or o.name or "", o.id))
+    ordered = sorted(operators, key=by_name)
     if name is None:
         return [s for o in ordered for s in o.states if scope in (None, s.scope)]
     if name == TIMERS:
@@ -268,7 +269,7 @@ def chosen_coordinators(snapshot: Snapshot, operator: str | None, name: str | No
     operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
     if any(s.name == COORDINATOR for o in operators for s in o.states):
         return []
-    return sorted((o for o in operators if o.coordinator is not None), key=lambda o: (o.uid or o.name or "", o.id))
+    return sorted((o for o in operators if o.coordinator is not None), key=by_name)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Which operator a user means: by UID, name or operator ID."""
+"""Which operator a user means, by UID, name or operator ID; and the order of operators by these."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ class Named(Protocol):
 
 
 N = TypeVar("N", bound=Named)
+
+
+def by_name(operator: Named) -> tuple[str, str]:
+    """Sorts operators as listings have them."""
+    return operator.uid or operator.name or "", operator.id
 
 
 def find_operators(name: str, operators: Iterable[N]) -> list[N]:

@@ -32,7 +32,6 @@ _KEYED_FUNCTIONS: Final = tuple(
 _KEYS_OF_FLINK: Final = (BASE + "ByteSerializer", "org.apache.flink.table.")
 """Of ``windowAll`` and patterns without ``keyBy`` (``NullByteKeySelector``), and of SQL."""
 _OTHER_TYPES: Final = "the new job sets how Flink finds the types of classes"
-_OPERATOR_KINDS: Final = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 
 T = TypeVar("T")
@@ -247,7 +246,7 @@ def _uses_of(old: StateMeta, scope: str) -> frozenset[str]:
         return frozenset({"keyed", "window"})
     if old.backend_type == "BROADCAST":
         return frozenset({"BROADCAST"})
-    return frozenset(_OPERATOR_KINDS) - {"BROADCAST"}
+    return frozenset({"SPLIT_DISTRIBUTE", "UNION"})
 
 
 def _each_once(snapshots: list[SerializerSnapshot]) -> list[SerializerSnapshot]:

@@ -17,6 +17,7 @@ from serializers.connectors import decode_coordinator, untyped_reason
 from serializers.tuples import ROW_SNAPSHOT
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
+from stateextract.metadata.operator_lookup import by_name
 from stateextract.outcome import Status
 from stateextract.printable import pluralize
 from stateextract.snapshot.coverage import CoverageEntry
@@ -111,7 +112,7 @@ def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> li
         if not inventory.entries:
             reason = "the operator had finished" if inventory.operator.fully_finished else None
             inventory.entries.append(_entry(inventory.operator, None, "-", "-", Status.EMPTY, reason))
-    return sorted(found, key=lambda i: (i.operator.uid or i.operator.name or "", i.operator.id))
+    return sorted(found, key=lambda i: by_name(i.operator))
 
 
 def master_entries(snapshot: SnapshotMetadata) -> list[CoverageEntry]:

@@ -23,9 +23,9 @@ from stateextract.columnar.decode.decoder import Stop
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.compression import StreamDecoder
-from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
+from stateextract.files.window import DecompressedSource, ReadAt, Window
 from stateextract.state.bodies import heap
-from stateextract.state.bodies.heap import ALL, KeyGroupRange, adjacent
+from stateextract.state.bodies.heap import ALL, KeyGroupRange, windows
 
 _END = 0xFFFF
 
@@ -85,16 +85,11 @@ class CanonicalWalker:
 
         :raises StateExtractError: with key group, state and offset.
         """
-        for run in adjacent(groups):
-            most = self.most if self.start_decoder is None else None
-            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start, most=most)
-            for group in run:
-                window.limit = group.end
-                window.skip(group.start - window.offset())
-                try:
-                    yield from self._group(window, group.key_group)
-                except StateExtractError as error:
-                    raise error.at(key_group=group.key_group) from None
+        for window, group in windows(self.read_at, groups, self.most if self.start_decoder is None else None):
+            try:
+                yield from self._group(window, group.key_group)
+            except StateExtractError as error:
+                raise error.at(key_group=group.key_group) from None
 
     def _group(self, window: Window, key_group: int) -> Iterator[None]:
         if self.start_decoder is None:
@@ -188,7 +183,7 @@ def read_pairs(
 
 
 def skip(window: Window, error: UndecodableError, on_pair: Callable[[UndecodableError, bytes], None]) -> bool:
-    """Pass over the current pair, all of which is in the window.
+    """Skip the current pair, all of which is in the window.
 
     :returns: whether it says that it is the last one of its state.
     """

@@ -91,6 +91,27 @@ class EntryTarget(Protocol):
         """The state's entries in a key group are complete; they took ``size`` bytes."""
 
 
+class UncountedEntries:
+    """A target of entries that are decoded or skipped without being counted."""
+
+    error: StateExtractError | None = None
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+
+    def decoded(self, key_group: int, rows: int, entries: int) -> None:
+        pass
+
+    def full(self) -> None:
+        pass
+
+    def large(self, window: Window, key_group: int) -> None:
+        pass
+
+    def finished(self, key_group: int, entries: int, size: int) -> None:
+        pass
+
+
 class HeapWalker:
     """Walks key groups.
 
@@ -122,18 +143,13 @@ class HeapWalker:
 
         :raises StateExtractError: with key group, state id and offset in the file.
         """
-        for run in adjacent(groups):
-            most = self.most if self.start_decoder is None else None
-            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start, most=most)
-            for group in run:
-                window.limit = group.end
-                window.skip(group.start - window.offset())
-                if self.empty is not None and self._is_empty(window, group, self.empty):
-                    continue
-                try:
-                    yield from self._group(window, group)
-                except StateExtractError as error:
-                    raise error.at(key_group=group.key_group) from None
+        for window, group in windows(self.read_at, groups, self.most if self.start_decoder is None else None):
+            if self.empty is not None and self._is_empty(window, group, self.empty):
+                continue
+            try:
+                yield from self._group(window, group)
+            except StateExtractError as error:
+                raise error.at(key_group=group.key_group) from None
 
     def _is_empty(self, window: Window, group: KeyGroupRange, empty: bytes) -> bool:
         """Pass over a key group if its bytes are those of one that was read and has no entries."""
@@ -343,7 +359,22 @@ def key_group_ranges(
     return ranges
 
 
-def adjacent(groups: Sequence[KeyGroupRange]) -> Iterator[list[KeyGroupRange]]:
+def windows(
+    read_at: ReadAt, groups: Sequence[KeyGroupRange], most: int | None = None
+) -> Iterator[tuple[Window, KeyGroupRange]]:
+    """The key groups in file order, each with a window that is at its start and ends where it ends.
+
+    :param most: bytes of the largest entry.
+    """
+    for run in _adjacent(groups):
+        window = Window(RangeSource(read_at, run[0].start, run[-1].end), run[0].start, most=most)
+        for group in run:
+            window.limit = group.end
+            window.skip(group.start - window.offset())
+            yield window, group
+
+
+def _adjacent(groups: Sequence[KeyGroupRange]) -> Iterator[list[KeyGroupRange]]:
     """Key groups in file order, cut into runs without gaps."""
     run: list[KeyGroupRange] = []
     for group in sorted(groups, key=lambda g: g.start):

@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.columnar.convert.policy import ChangeCounts
-from stateextract.columnar.decode.decoder import Decoder, make_decoder
+from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.layout import Field, List, Map, Number, Skip, Struct
 from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.block import Block
 from stateextract.files.window import Window
-from stateextract.state.bodies.heap import ALL, decode_entries
+from stateextract.state.bodies.heap import ALL, UncountedEntries, decode_entries
 from stateextract.state.counters import StateCounters
 from stateextract.state.row_layout import RowLayout
 from stateextract.state.state_columns import ReadOptions, build_batch, flattens, state_schema, value_layout
@@ -44,28 +44,7 @@ def element_layout(row: RowLayout) -> Struct | None:
     return Struct(fields) if fields and columns else None
 
 
-class _Part:
-    """A target that takes no notes."""
-
-    error: StateExtractError | None = None
-
-    def __init__(self, decoder: Decoder) -> None:
-        self.decoder = decoder
-
-    def decoded(self, key_group: int, rows: int, entries: int) -> None:
-        pass
-
-    def large(self, window: Window, key_group: int) -> None:
-        pass
-
-    def finished(self, key_group: int, entries: int, size: int) -> None:
-        pass
-
-    def full(self) -> None:
-        pass
-
-
-class LargeEntry(_Part):
+class LargeEntry(UncountedEntries):
     """Reads the entry that a window is at; the target that the elements are decoded for.
 
     :param keep: ``False``: only skip it.
@@ -113,7 +92,7 @@ class LargeEntry(_Part):
     def _front(self, window: Window, counts: ChangeCounts) -> pa.Array:
         """What comes before the elements: namespace, key, and how many there are."""
         decoder = make_decoder(self.header, self.options.policy, engine="interpreter")
-        for _ in decode_entries(window, _Part(decoder), decoder, self.key_group, 1):
+        for _ in decode_entries(window, UncountedEntries(decoder), decoder, self.key_group, 1):
             pass
         array = decoder.flush()
         for name in decoder.counts:

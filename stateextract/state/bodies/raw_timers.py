@@ -40,8 +40,7 @@ from stateextract.errors import (
 )
 from stateextract.files.reader import Reader
 from stateextract.files.window import RangeSource, ReadAt, Window
-from stateextract.state.bodies.heap import EntryTarget, KeyGroupRange, Lost, adjacent, decode_entries
-from stateextract.state.counters import StateCounters
+from stateextract.state.bodies.heap import EntryTarget, KeyGroupRange, Lost, UncountedEntries, decode_entries, windows
 from stateextract.state.header import VALUE, KeyedHeader, StateMeta
 from stateextract.state.row_layout import RowLayout, row_layout
 from stateextract.state.state_columns import EVENT, PROCESSING, timer_state
@@ -81,12 +80,12 @@ def timers_header(read_at: ReadAt, group: KeyGroupRange, context: DescribeContex
             expected=f"{MARKER.hex()} at its start",
         )  # fmt: skip
     states: list[StateMeta] = []
-    found: dict[str, _Skipped] = {}
 
-    def target(service: TimerService, kind: str) -> _Skipped:
+    def target(service: TimerService, kind: str) -> UncountedEntries:
         meta = _meta(service, kind)
         states.append(meta)
-        return found.setdefault(meta.name, _Skipped(_row(meta, service, context)))
+        layout = _row(meta, service, context).layout
+        return UncountedEntries(make_decoder(layout, Policy(out_of_range="null"), engine="interpreter", keep=False))
 
     window = Window(RangeSource(read_at, group.start, group.end), group.start)
     window.limit = group.end
@@ -132,18 +131,15 @@ class TimersWalker:
 
         :raises StateExtractError: with key group, state and offset.
         """
-        for run in adjacent(groups):
-            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start)
-            for group in run:
-                window.limit = group.end
-                window.skip(group.start - window.offset())
-                seen: list[int] = []
-                try:
-                    yield from self._group(window, group, seen)
-                except StateExtractError as error:
-                    raise error.at(key_group=group.key_group) from None
+        for window, group in windows(self.read_at, groups):
+            try:
+                yield from self._group(window, group)
+            except StateExtractError as error:
+                raise error.at(key_group=group.key_group) from None
 
-    def _group(self, window: Window, group: KeyGroupRange, seen: list[int]) -> Iterator[None]:
+    def _group(self, window: Window, group: KeyGroupRange) -> Iterator[None]:
+        seen: list[int] = []
+
         def target(service: TimerService, kind: str) -> EntryTarget:
             name = timer_state(kind, service.name)
             number = self.ids.get(name)
@@ -183,24 +179,6 @@ class TimersWalker:
         self.on_lost(lost, lambda: pieces)
         for _ in pieces:
             pass
-
-
-class _Skipped:
-    """A target whose timers are only skipped."""
-
-    def __init__(self, row: RowLayout) -> None:
-        self.name = row.name
-        self.counters = StateCounters()
-        self.decoder = make_decoder(row.layout, Policy(out_of_range="null"), engine="interpreter", keep=False)
-        self.error: StateExtractError | None = None
-
-    def decoded(self, key_group: int, rows: int, entries: int) -> None: ...
-
-    def full(self) -> None: ...
-
-    def large(self, window: Window, key_group: int) -> None: ...
-
-    def finished(self, key_group: int, entries: int, size: int) -> None: ...
 
 
 def _services(window: Window, key_group: int, target: Callable[[TimerService, str], EntryTarget]) -> Iterator[int]:
