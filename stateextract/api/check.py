@@ -29,7 +29,7 @@ from stateextract.snapshot.describe import read_classes
 from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.state.counters import Counters
-from stateextract.state.plan_names import OperatorNames, queries_of_plan
+from stateextract.state.plan_names import queries_of_plan
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Snapshot
@@ -133,7 +133,7 @@ def _queries(source: SnapshotSource, plan: str) -> dict[str, str]:
     if not plan:
         return {}
     text = source.user_store.read(plan).decode("utf-8", "replace")
-    return queries_of_plan(text, [OperatorNames(o.id, o.uid, o.name) for o in source.metadata.operators])
+    return queries_of_plan(text, source.metadata.operators)
 
 
 def _with_extents(old: Snapshot, checks: Sequence[StateCheck]) -> tuple[StateCheck, ...]:

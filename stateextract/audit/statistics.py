@@ -44,7 +44,7 @@ from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.uids import read_uids
-from stateextract.state.plan_names import OperatorNames, operators_of_plan
+from stateextract.state.plan_names import operators_of_plan
 from stateextract.version import VERSION
 
 UID_SINCE = 5
@@ -221,7 +221,7 @@ def _owned(plan: Plan, options: JobOptions, store: Store) -> frozenset[str] | No
     owned |= {uid.lower() for uid in uids}
     if options.plan:
         text = store.read(options.plan).decode("utf-8", "replace")
-        owned |= operators_of_plan(text, [OperatorNames(o.id, o.uid, o.name) for o in plan.metadata.operators])
+        owned |= operators_of_plan(text, plan.metadata.operators)
     return frozenset(owned)
 
 

@@ -188,7 +188,7 @@ class Window:
         return not isinstance(self.source, RangeSource) or self.source.stop - self.source.at >= self.pos + n - self.filled
 
     def skip(self, n: int) -> None:
-        """Pass over bytes."""
+        """Skip bytes."""
         while n > 0:
             if not self.need(1):
                 raise TruncatedError(f"the data ends {n} bytes early", offset=self.offset())

@@ -24,7 +24,7 @@ from stateextract.errors import FormatError, StateExtractError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import SnapshotMetadata
 from stateextract.snapshot.class_path import class_files
-from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan, note_on_plan
+from stateextract.state.plan_names import names_of_file, names_of_plan, note_on_plan
 
 MAX_CLASSES = 200_000
 _MAX_SET = 1 << 26
@@ -87,7 +87,7 @@ def with_names(
     :param plan: its place; empty: none.
     :param names: likewise; what it says wins.
     """
-    operators = [OperatorNames(o.id, o.uid, o.name) for o in metadata.operators]
+    operators = metadata.operators
     rules: tuple[NameRule, ...] = ()
     notes: list[str] = []
     if names:

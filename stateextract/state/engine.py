@@ -254,7 +254,7 @@ class _PairTarget(Target):
         return self._in_parts(pair, window, key_group)
 
     def _skipped(self, window: Window, key_group: int) -> Generator[None, None, bool]:
-        """Pass over a pair, which need not be in memory for that."""
+        """Skip a pair, which need not be in memory for that."""
         _, stop, last = pair_front(window)
         window.skip(stop - window.offset())
         self.decoded(key_group, 0, 1)

@@ -29,6 +29,7 @@ from typing import Any, Final
 from serializers.sql_type import ANYWHERE, PATTERN, LogicalType, NameRule
 from serializers.type_strings import plan_type
 from stateextract.errors import UsageError
+from stateextract.metadata.operator_lookup import Named
 from stateextract.metadata.uid import operator_id
 from stateextract.printable import pluralize
 
@@ -67,15 +68,6 @@ _WAITING: Final = "_delta_join_operator_async_wait_state_"
 
 
 @dataclass(frozen=True)
-class OperatorNames:
-    """How an operator can be identified: id, and uid and name where the snapshot has them."""
-
-    id: str
-    uid: str | None = None
-    name: str | None = None
-
-
-@dataclass(frozen=True)
 class _Row:
     names: tuple[str, ...]
     types: tuple[LogicalType, ...]
@@ -88,7 +80,7 @@ class _Row:
 # ---- compiled plans
 
 
-def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRule, ...]:
+def names_of_plan(text: str, operators: Sequence[Named]) -> tuple[NameRule, ...]:
     """Rules for the operators of a snapshot that a compiled plan describes.
 
     :param text: the plan, JSON.
@@ -110,7 +102,7 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
     return tuple(rules)
 
 
-def note_on_plan(text: str, operators: Sequence[OperatorNames]) -> list[str]:
+def note_on_plan(text: str, operators: Sequence[Named]) -> list[str]:
     """A sentence if the snapshot lacks operators with state of a compiled plan; else nothing."""
     nodes, _ = _read_plan(text)
     with_state = [node for node in nodes.values() if node.get("state")]
@@ -122,7 +114,7 @@ def note_on_plan(text: str, operators: Sequence[OperatorNames]) -> list[str]:
     return [f"{len(lacking)} of {of} with state in the plan not found in the snapshot: {', '.join(lacking[:_NAMED])}{more}"]
 
 
-def operators_of_plan(text: str, operators: Sequence[OperatorNames]) -> frozenset[str]:
+def operators_of_plan(text: str, operators: Sequence[Named]) -> frozenset[str]:
     """The ids of those operators of a snapshot that a compiled plan has.
 
     :param text: the plan, JSON.
@@ -132,7 +124,7 @@ def operators_of_plan(text: str, operators: Sequence[OperatorNames]) -> frozense
     return frozenset(id_ for node in nodes.values() for id_ in _operators_of(node, operators))
 
 
-def queries_of_plan(text: str, operators: Sequence[OperatorNames]) -> dict[str, str]:
+def queries_of_plan(text: str, operators: Sequence[Named]) -> dict[str, str]:
     """What the operators of a snapshot compute that a compiled plan has, by their ids: equal for equal queries.
 
     An operator is found by its uid only, as a restore finds it.
@@ -185,7 +177,7 @@ def _uids(node: Mapping[str, Any]) -> set[str]:
     return uids
 
 
-def _operators_of(node: Mapping[str, Any], operators: Sequence[OperatorNames]) -> list[str]:
+def _operators_of(node: Mapping[str, Any], operators: Sequence[Named]) -> list[str]:
     uids = _uids(node)
     ids = {operator_id(uid) for uid in uids}
     exact = [o.id for o in operators if o.id in ids or o.uid in uids]
@@ -198,7 +190,7 @@ def _kind(node: Mapping[str, Any]) -> str:
     return re.sub(r"_\d+$", "", name)
 
 
-def _bears(operator: OperatorNames, node: Mapping[str, Any]) -> bool:
+def _bears(operator: Named, node: Mapping[str, Any]) -> bool:
     """``Join[88] -> Calc[89]`` is the operator of node 88, whose description begins with ``Join``, and of node 89."""
     what = re.match(r"\w+", str(node.get("description", "")))
     called = {what.group() if what else "", "SinkMaterializer" if _kind(node) == "sink" else ""} - {""}
@@ -318,7 +310,7 @@ def _list(value: Any) -> list[Any]:
 # ---- names by hand
 
 
-def names_of_file(text: str, operators: Sequence[OperatorNames], json_text: bool = False) -> tuple[NameRule, ...]:
+def names_of_file(text: str, operators: Sequence[Named], json_text: bool = False) -> tuple[NameRule, ...]:
     """Rules of a names file.
 
     :param text: TOML, or JSON of the same shape.

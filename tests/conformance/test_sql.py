@@ -22,7 +22,7 @@ from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.counters import Counters
 from stateextract.state.engine import read_key_groups
 from stateextract.state.header import KeyedHeader, parse_header
-from stateextract.state.plan_names import OperatorNames, names_of_plan
+from stateextract.state.plan_names import names_of_plan
 from stateextract.state.row_layout import row_layout
 from stateextract.state.state_columns import ReadOptions, state_schema
 from stateextract.state.target import FileRead
@@ -114,8 +114,7 @@ def named_types(name: str) -> dict[str, dict[str, str]]:
     """The columns of each state, with the plan's names."""
     folder = ROOT / name / "savepoint"
     metadata = parse_metadata((folder / "_metadata").read_bytes())
-    operators = [OperatorNames(o.id, o.uid, o.name) for o in metadata.operators]
-    context = DescribeContext(5, names=names_of_plan(plan_of(folder), operators))
+    context = DescribeContext(5, names=names_of_plan(plan_of(folder), metadata.operators))
     found = {}
     for file in keyed_files(folder):
         head = parse_header(file.data, 0, file.header_end)
@@ -242,8 +241,7 @@ def test_plan_names(name: str, state: str, key: str, value: str) -> None:
 def test_a_plan_knows_the_operators(folder: Path) -> None:
     """Every operator with SQL's keyed state is a node of the plan beside it, and nothing is named but fields."""
     metadata = parse_metadata((folder / "_metadata").read_bytes())
-    operators = [OperatorNames(o.id, o.uid, o.name) for o in metadata.operators]
-    rules = names_of_plan(plan_of(folder), operators)
+    rules = names_of_plan(plan_of(folder), metadata.operators)
     assert {operator for operator, _ in expected_states(folder)} <= {rule.operator for rule in rules}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -15,7 +15,14 @@ from serializers.type_strings import plan_type
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Struct, Text, struct
 from stateextract.errors import UsageError
 from stateextract.metadata.uid import operator_id
-from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan, note_on_plan
+from stateextract.state.plan_names import names_of_file, names_of_plan, note_on_plan
+
+
+class OperatorNames(NamedTuple):
+    id: str
+    uid: str | None = None
+    name: str | None = None
+
 
 INT, TEXT = LogicalType("INTEGER", ""), LogicalType("VARCHAR", "")
 

@@ -152,7 +152,7 @@ class HeapWalker:
                 raise error.at(key_group=group.key_group) from None
 
     def _is_empty(self, window: Window, group: KeyGroupRange, empty: bytes) -> bool:
-        """Pass over a key group if its bytes are those of one that was read and has no entries."""
+        """Skip a key group if its bytes are those of one that was read and has no entries."""
         size = group.end - group.start
         if size != 4 + len(empty) or not window.need(size):
             return False

@@ -207,7 +207,7 @@ def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progres
 
 
 def skip(window: Window, decoder: Decoder) -> int:
-    """Pass over the elements before the one that cannot be decoded; how many there are."""
+    """Skip the elements before the one that cannot be decoded; how many there are."""
     for number in itertools.count():
         try:
             window.pos = decoder.decode(window.block, window.pos, window.end, 1).pos
