@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the snapshots of frameworks on Flink anew: pipelines of Apache Beam, jobs of flink-scala-api and Stateful Functions.
+"""Makes the snapshots of frameworks on Flink anew: of Apache Beam, flink-scala-api, Stateful Functions and Flink Agents.
 
-Needs a JDK 17 and Maven, which fetches the jars on the first run; for ``scala`` also the sources of flink-scala-api, whose jars
-Maven's own registry did not have::
+Needs a JDK 17 and Maven, which fetches the jars on the first run. Maven's own registry did not have all of them: ``scala``
+needs the sources of flink-scala-api, and ``agents`` the jar for Flink 1.20 out of Python's package ``flink-agents``::
 
-    tests/golden/frameworks/make_frameworks.py [--work FOLDER] [--only TEXT] [--flinkx FOLDER]
+    tests/golden/frameworks/make_frameworks.py [--work FOLDER] [--only TEXT] [--flinkx FOLDER] [--agents JAR]
 
 Each case is the newest checkpoint of a job that has seen all of its input, or its savepoint. Files get new names and bytes
 every time; what is in them stays the same, and ``test_<framework>.py`` says what that is. ``--work`` is where Flink writes; the
@@ -32,7 +32,7 @@ OPENED = ("lang", "lang.reflect", "math", "net", "nio", "text", "time", "util", 
 class Case:
     """One checkpoint, or the savepoint if that is an argument of the job.
 
-    :param framework: ``beam``, ``scala`` or ``statefun``.
+    :param framework: ``beam``, ``scala``, ``statefun`` or ``agents``.
     :param version: of the framework; for ``scala`` that of Flink.
     :param arguments: of the job, after the backend and the folder of checkpoints.
     :param label: at the end of the name, if it is not the backend.
@@ -50,7 +50,8 @@ class Case:
 
     @property
     def main(self) -> str:
-        return {"beam": "golden.BeamJob", "scala": "golden.FlinkxJob", "statefun": "golden.StatefunJob"}[self.framework]
+        jobs = {"beam": "BeamJob", "scala": "FlinkxJob", "statefun": "StatefunJob", "agents": "AgentsJob"}
+        return f"golden.{jobs[self.framework]}"
 
 
 CASES = (
@@ -62,6 +63,7 @@ CASES = (
     Case("scala", "2.0.1", "hashmap"),
     Case("statefun", "3.3.0", "hashmap", ("protobuf",), "protobuf"),
     Case("statefun", "3.3.0", "hashmap", ("kryo", "savepoint"), "kryo-savepoint"),
+    Case("agents", "0.2.0", "hashmap"),
 )
 
 
@@ -90,7 +92,7 @@ def compiled(case: Case, jars: str, sources: Path) -> Path:
     classes.mkdir(parents=True)
     if case.framework != "scala":
         java = [str(path) for path in sorted((HERE / case.framework).glob("*.java"))]
-        subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", str(classes), *java], check=True)
+        subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", jars, "-d", str(classes), *java], check=True)
         return classes
     scala = [str(path) for folder in flinkx_sources(case, sources) for path in sorted(folder.rglob("*.scala"))]
     own = ("scala", f"scala-flink{case.version[0]}")
@@ -106,9 +108,9 @@ def flinkx_sources(case: Case, sources: Path) -> list[Path]:
     return [common / "scala", common / "scala-2"]
 
 
-def run(case: Case, work: Path, sources: Path) -> None:
+def run(case: Case, work: Path, sources: Path, agents: Path) -> None:
     """Runs the job and keeps its newest checkpoint."""
-    jars = class_path(case)
+    jars = f"{agents}{os.pathsep}" * (case.framework == "agents") + class_path(case)
     classes = compiled(case, jars, sources)
     checkpoints = work / case.name
     shutil.rmtree(checkpoints, ignore_errors=True)
@@ -145,10 +147,11 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=work, help="where Flink writes (default: %(default)s)")
     parser.add_argument("--only", default="", help="only the cases with this text in their name")
     parser.add_argument("--flinkx", type=Path, default=Path("/flink/flink-scala-api"), help="sources of flink-scala-api")
+    parser.add_argument("--agents", type=Path, default=Path("/flink/flink-agents.jar"), help="jar of Flink Agents")
     arguments = parser.parse_args()
     for case in CASES:
         if arguments.only in case.name:
-            run(case, arguments.work, arguments.flinkx)
+            run(case, arguments.work, arguments.flinkx, arguments.agents)
     return 0
 
 
