@@ -11,6 +11,7 @@ from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Text
 
 _TWO: Final = tuple(f"{n:02}" for n in range(60))
+_MINUTES: Final = tuple(f"{n // 60:02}:{n % 60:02}" for n in range(24 * 60))
 
 
 def date_text(year: int, month: int, day: int) -> str:
@@ -27,13 +28,17 @@ def year_text(year: int) -> str:
 
 def time_text(hour: int, minute: int, second: int, nanos: int) -> str:
     """A time of day with seconds; the fraction has three, six or nine digits, or is left out."""
-    text = f"{_TWO[hour]}:{_TWO[minute]}:{_TWO[second]}"
+    return _time_text(60 * hour + minute, second, nanos)
+
+
+def _time_text(minute: int, second: int, nanos: int) -> str:
+    """:param minute: of the day."""
+    text = f"{_MINUTES[minute]}:{_TWO[second]}"
     if not nanos:
         return text
-    fraction = f"{nanos:09}"
-    while fraction.endswith("000"):
-        fraction = fraction[:-3]
-    return f"{text}.{fraction}"
+    if nanos % 1000:
+        return f"{text}.{nanos:09}"
+    return f"{text}.{nanos // 1000:06}" if nanos % 1_000_000 else f"{text}.{nanos // 1_000_000:03}"
 
 
 def date_time_text(parts: Sequence[int]) -> str:
@@ -80,7 +85,7 @@ def period_text(years: int, months: int, days: int) -> str:
 def instant_text(seconds: int, nanos: int) -> str:
     """``Instant`` in ISO 8601, in the proleptic calendar, for any year."""
     days, of_day = divmod(seconds, 86400)
-    return f"{_day_text(days)}T{time_text(of_day // 3600, of_day // 60 % 60, of_day % 60, nanos)}Z"
+    return f"{_day_text(days)}T{_time_text(of_day // 60, of_day % 60, nanos)}Z"
 
 
 @lru_cache(maxsize=1 << 12)

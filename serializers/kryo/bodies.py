@@ -7,6 +7,7 @@ from a class of the JDK; collections and arrays are in ``containers.py``, ``java
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -97,7 +98,8 @@ def _message(class_name: str, message_class: Any, read: Callable[[Input], bytes 
 
 # ---- odds and ends
 
-_LONG: Final = (1 << 64) - 1
+_SIGNS: Final = (0, (1 << 64) - 1)
+_TWO_LONGS: Final = struct.Struct(">QQ").pack
 
 
 def _sql_timestamp2(s: Input) -> tuple[int, int]:
@@ -118,22 +120,19 @@ def _timestamp(millis: int, nanos: int, at: int) -> tuple[int, int]:
 
 
 def uuid_text(high: int, low: int) -> str:
-    """Of two longs."""
-    return _uuid_text(f"{high & _LONG:016x}{low & _LONG:016x}")
-
-
-def _uuid_text(digits: str) -> str:
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    """Of two longs without signs."""
+    pairs = _TWO_LONGS(high, low).hex("-", 2)
+    return pairs[:4] + pairs[5:29] + pairs[30:34] + pairs[35:]
 
 
 def _uuid2(s: Input) -> str:
-    high = wire.zigzag_long(s)
-    return uuid_text(high, wire.zigzag_long(s))
+    high, low = wire.vlong(s), wire.vlong(s)
+    return uuid_text(high >> 1 ^ _SIGNS[high & 1], low >> 1 ^ _SIGNS[low & 1])
 
 
 def _uuid5(s: Input) -> str:
-    high = wire.take(s, 8, "a long")
-    return _uuid_text((high[::-1] + wire.take(s, 8, "a long")[::-1]).hex())
+    pairs = wire.take(s, 16, "two longs")[::-1].hex("-", 2)  # those of the low long first
+    return f"{pairs[20:24]}{pairs[25:]}-{pairs[:9]}{pairs[10:14]}{pairs[15:19]}"
 
 
 def bit_set(class_name: str) -> Body:

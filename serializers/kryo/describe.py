@@ -14,11 +14,13 @@ from serializers.javatypes import of_class_name
 from serializers.kryo import jdk, scala_names
 from serializers.kryo.columns import Planner
 from serializers.kryo.forms import Direct
+from serializers.kryo.json import json_text
 from serializers.kryo.plans import plan_of
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of, undecodable_reason
-from serializers.kryo.shapes import ANY, KryoColumn, Shaping, class_and_json_of
+from serializers.kryo.shapes import ANY, CLASS, JSON, KryoColumn, Shaping, class_and_json_of, is_plain
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
+from serializers.kryo.values import class_of
 from serializers.registry import SerializerSnapshot, current_context, register
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Undecodable
@@ -50,23 +52,43 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
 
 def _decode(kryo: Kryo, column: KryoColumn) -> Callable[..., tuple[Any, int]]:
     """What decodes a value, for layouts that policies have rewritten; threads share it."""
-    direct = Direct(kryo) if column is ANY else None
+    if column is ANY:
+        return _decode_any(kryo)
     known: tuple[Layout | None, Any] = None, None
 
     def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
         nonlocal known
-        layout, made = known
+        layout, shaper = known
         if layout is not inner:
-            made = column.shape(inner), class_and_json_of(inner) if direct is not None else None
-            known = inner, made
-        shaper, class_and_json = made
-        if direct is not None:
-            found = direct.read(data, pos, end)
-            if found is not None:
-                name, text, behind = found
-                return class_and_json(name, text, counts), behind
+            shaper = column.shape(inner)
+            known = inner, shaper
         value, behind = kryo.read(data, pos, end)
         return shaper(value, Shaping(counts)), behind
+
+    return decode
+
+
+def _decode_any(kryo: Kryo) -> Callable[..., tuple[Any, int]]:
+    """The same where values have no fixed structure."""
+    read_directly = Direct(kryo).read
+    known: tuple[Layout | None, Any, bool] = None, None, False
+
+    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+        nonlocal known
+        layout, class_and_json, plain = known
+        if layout is not inner:
+            class_and_json, plain = class_and_json_of(inner), is_plain(inner)
+            known = inner, class_and_json, plain
+        found = read_directly(data, pos, end)
+        if found is None:
+            value, behind = kryo.read(data, pos, end)
+            if value is None:
+                return None, behind
+            return class_and_json(class_of(value), json_text(value), counts), behind
+        name, text, behind = found
+        if plain and text.isascii() and name.isascii():
+            return {CLASS: name, JSON: text}, behind
+        return class_and_json(name, text, counts), behind
 
     return decode
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 
 from serializers.kryo import jackson
 from serializers.kryo.json import MAX_PARTS, PLAIN, SCALARS, WITHOUT_CLASS, quoted, string_text
-from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Scalar
+from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Read, Scalar, Type, marked
 from serializers.kryo.values import CLASSES, Obj
 from serializers.kryo.wire import Input
 from stateextract.errors import StateExtractError
@@ -32,6 +32,7 @@ _MOST_CHARACTERS: Final = 4 * MAX_PARTS
 """Of all texts with parts, so those inside of others count again."""
 _FEW: Final = 16
 _LONGEST_NAME: Final = 256
+_NOTHING: Final = memoryview(b"")
 
 
 class Plain(Form):
@@ -55,7 +56,7 @@ class Plain(Form):
             return Scalar(lambda s, generics=None: read(s))
         return Scalar(lambda s, generics=None: made(read(s)))
 
-    def texts(self, k: Kryo) -> Scalar:
+    def texts(self, k: Kryo, whole: bool = False) -> Scalar:
         read, write = self.read(k), PLAIN[self.type]
         if self.type is str:
 
@@ -89,7 +90,6 @@ class Single(Form):
         self.read = read
         self.made = made
         self.nullable = nullable
-        self.before, self.after = ("", "") if kind in WITHOUT_CLASS else (f'{_class(class_name)},"$value":', "}")
 
     def _reader(self, k: Kryo) -> Callable[[Input], Any]:
         read, made = self.read(k), self.made
@@ -104,20 +104,17 @@ class Single(Form):
 
         return Scalar(value)
 
-    def texts(self, k: Kryo) -> Scalar | Body:
+    def texts(self, k: Kryo, whole: bool = False) -> Scalar | Body:
         if len(self.class_name) > _LONGEST_NAME:
             return _not_direct
-        read, before, after, nullable = self._reader(k), self.before, self.after, self.nullable
-        write = SCALARS[self.kind]
+        read, nullable, write = self._reader(k), self.nullable, SCALARS[self.kind]
+        before, after = ("", "") if whole or self.kind in WITHOUT_CLASS else (_valued(self.class_name), "}")
 
         def text(s: Input, generics: Generics = None) -> str | None:
             found = read(s)
             return None if found is None and nullable else before + write(found) + after
 
         return Scalar(text)
-
-    def content(self, text: str) -> str:
-        return text[len(self.before) : -1]
 
 
 class Items(Form):
@@ -141,7 +138,7 @@ class Items(Form):
 
         return body
 
-    def texts(self, k: Kryo) -> Body:
+    def texts(self, k: Kryo, whole: bool = False) -> Body:
         fill = self.fill
 
         def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str | None:
@@ -173,7 +170,7 @@ class Entries(Form):
 
         return body
 
-    def texts(self, k: Kryo) -> Body:
+    def texts(self, k: Kryo, whole: bool = False) -> Body:
         fill = self.fill
 
         def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str | None:
@@ -197,7 +194,6 @@ class Parts(Form):
         self.class_name = class_name
         self.plan = plan
         self.early = early
-        self.before = _class(class_name)
 
     def values(self, k: Kryo) -> Body:
         class_name, early, planned = self.class_name, self.early, _planned(k, self.plan)
@@ -216,29 +212,27 @@ class Parts(Form):
 
         return body
 
-    def texts(self, k: Kryo) -> Body:
+    def texts(self, k: Kryo, whole: bool = False) -> Body:
         if len(self.class_name) > _LONGEST_NAME or jackson.is_class(self.class_name):
             return _not_direct
-        start, planned = self.before, _planned(k, self.plan, lambda name: f",{string_text(name)}:")
+        start, first = ("{", "{") if whole else (_class(self.class_name), f"{_class(self.class_name)},")
+        planned = _planned(k, self.plan, lambda i, name: f"{',' if i else first}{string_text(name)}:")
 
         def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str:
-            parts = [start]
+            parts: list[str] = []
             before = s.scope
             s.scope, plan = planned(generics, before)
             for name, read in plan:
                 parts.append(name)
                 parts.append(read(s) or "null")
             s.scope = before
-            return _joined(s, "", "", parts, "}")
+            return _joined(s, "" if parts else start, "", parts, "}")
 
         return body
 
-    def content(self, text: str) -> str:
-        return "{" + text[len(self.before) + 1 :] if text[len(self.before)] == "," else "{}"
 
-
-def _planned(k: Kryo, plan: Plan, label: Callable[[str], str] = str) -> Callable[[Generics, Any], Any]:
-    """The same plan, each once; :param label: what is to become of the fields' names."""
+def _planned(k: Kryo, plan: Plan, label: Callable[[int, str], str] = lambda i, name: name) -> Callable[[Generics, Any], Any]:
+    """The same plan, each once; :param label: what is to become of the fields' numbers and names."""
     known: dict[Any, Any] = {}
 
     def planned(generics: Generics, scope: Any) -> Any:
@@ -248,7 +242,7 @@ def _planned(k: Kryo, plan: Plan, label: Callable[[str], str] = str) -> Callable
             inside, fields = plan(k, generics, scope)
             if k.writes and len({name for name, _ in fields}) < len(fields):
                 raise NotDirectError
-            found = known[key] = inside, [(label(name), read) for name, read in fields]
+            found = known[key] = inside, [(label(i, name), read) for i, (name, read) in enumerate(fields)]
         return found
 
     return planned
@@ -260,7 +254,6 @@ class Holder(Form):
     def __init__(self, class_name: str, read: Callable[[Kryo, Input, Generics], Any]) -> None:
         self.class_name = class_name
         self.read = read
-        self.before = f"{_class(class_name)},\"$value\":"
 
     def values(self, k: Kryo) -> Body:
         class_name, read = self.class_name, self.read
@@ -273,20 +266,22 @@ class Holder(Form):
 
         return body
 
-    def texts(self, k: Kryo) -> Body:
-        read, before = self.read, self.before
+    def texts(self, k: Kryo, whole: bool = False) -> Body:
+        read, (before, after) = self.read, ("", "") if whole else (_valued(self.class_name), "}")
 
         def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str:
-            return _joined(s, before, "", [read(k, s, generics) or "null"], "}")
+            return _joined(s, before, "", [read(k, s, generics) or "null"], after)
 
         return body
-
-    def content(self, text: str) -> str:
-        return text[len(self.before) : -1]
 
 
 def _class(name: str) -> str:
     return f'{{"$class":{string_text(name)}'
+
+
+def _valued(name: str) -> str:
+    """What comes before a value whose class is said; a bracket closes it."""
+    return f'{_class(name)},"$value":'
 
 
 def _joined(s: Input, before: str, between: str, parts: list[str], after: str) -> str:
@@ -321,29 +316,70 @@ class Direct:
         self.kryo = _Writing(
             kryo.flavour, kryo.registrations, kryo.classes.models, kryo.chill, kryo.protobuf, resolve=kryo.resolve
         )
+        self.whole: dict[Type | int, tuple[str, Read]] = {}
+        """What reads objects that are in no other ones, by their type, and by the byte that represents it."""
         self.spare: list[Input] = []
         self.pause = self.wait = 0
 
-    def read(self, data: bytes | memoryview, pos: int, end: int) -> tuple[str, str, int] | None:
+    def read(self, data: memoryview, pos: int, end: int) -> tuple[str, str, int] | None:
         """The class, its JSON and the position after a value; ``None``: read it as a value."""
         if self.wait:
             # Values of a state are alike, so the next ones will not succeed either.
             self.wait -= 1
             return None
-        s = self.spare.pop() if self.spare else Input(b"", 0, 0)
+        s = self.spare.pop() if self.spare else Input(_NOTHING, 0, 0)
         s.data, s.pos, s.end = data, pos, end if end - pos < _MOST_BYTES else pos + _MOST_BYTES
         try:
-            form, text = self.kryo.form_and_object(s)
+            known = self.whole.get(data[pos]) if pos < end else None
+            if known is None:
+                known = self._whole(s)
+            else:
+                s.pos = pos + 1
+            name, read = known
+            text = read(s)
         except (StateExtractError, NotDirectError, RecursionError):
-            form = text = None
-        if text is None or form is None or len(text) > MAX_PARTS:
+            text = None
+        if text is None or len(text) > MAX_PARTS:
             self.pause = min(2 * self.pause + 1, 63)
             self.wait = self.pause
             return None
         behind = s.pos
         self.pause = s.written = s.free = 0
-        s.refs.clear()
-        s.names.clear()
-        s.data = b""
+        if s.refs:
+            s.refs.clear()
+        if s.names:
+            s.names.clear()
+        s.data = _NOTHING
         self.spare.append(s)
-        return form.class_name, form.content(text) if form.before else text, behind
+        return name, text, behind
+
+    def _whole(self, s: Input) -> tuple[str, Read]:
+        """The class that comes next, and what reads an object of it that is in no other one."""
+        pos = s.pos
+        type_ = self.kryo.class_reference(s)
+        if type_ is None or type_.form is None:
+            raise NotDirectError
+        if type_ in self.whole:
+            return self.whole[type_]
+        body = type_.form.texts(self.kryo, whole=True)
+        if not isinstance(body, Scalar):
+            read = marked(body, self.kryo) if type_.references else lambda s: body(self.kryo, s, -1, None)
+        else:
+            read = _marked_whole(body.read) if type_.references else body.read
+        found = self.whole[type_] = type_.form.class_name, read
+        if s.pos == pos + 1:
+            self.whole[s.data[pos]] = found
+        return found
+
+
+def _marked_whole(scalar: Read) -> Read:
+    """What reads a value without parts that no other one refers to."""
+
+    def read(s: Input) -> Any:
+        pos = s.pos
+        if pos >= s.end or s.data[pos] != 1:
+            raise NotDirectError
+        s.pos = pos + 1
+        return scalar(s)
+
+    return read

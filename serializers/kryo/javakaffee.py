@@ -11,8 +11,8 @@ from typing import Any, Final
 from serializers.kryo import wire
 from serializers.kryo.bodies import pattern5, simple, uuid_text
 from serializers.kryo.containers import Factory, arrays_as_list2, empty, singleton
-from serializers.kryo.forms import Items
-from serializers.kryo.reader import Body, Generics, Kryo
+from serializers.kryo.forms import Items, Single
+from serializers.kryo.reader import Body, Form, Generics, Kryo
 from serializers.kryo.values import Obj
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
@@ -115,14 +115,9 @@ def _bit_set(class_name: str) -> Body:
     return body
 
 
-def _uuid(class_name: str) -> Body:
+def _uuid(class_name: str) -> Form:
     """Two longs of fixed width."""
-
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        high = k.fixed.i64(s)
-        return Obj(class_name, "text", uuid_text(high, k.fixed.i64(s)))
-
-    return body
+    return Single(class_name, "text", lambda k: lambda s: uuid_text(k.fixed.u64(s), k.fixed.u64(s)))
 
 
 def _instant(s: Input) -> Obj:

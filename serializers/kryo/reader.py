@@ -20,7 +20,7 @@ from typing import Any, Final
 from serializers.classes import ClassModels
 from serializers.context import Flavour
 from serializers.kryo.hierarchy import Hierarchy
-from serializers.kryo.wire import ASCII_END, MAX_DEPTH, PENDING, Fixed, Input, string, vint
+from serializers.kryo.wire import ASCII, MAX_DEPTH, PENDING, Fixed, Input, string, vint
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import FormatError, UndecodableError
 
@@ -45,23 +45,20 @@ class Form:
     """A body that makes values and texts alike (``forms.py``).
 
     :ivar class_name: of the values.
-    :ivar before: what a text begins with, if it has the class.
     """
 
     class_name: str
-    before = ""
 
     def values(self, k: Kryo) -> Body | Scalar:
         """What reads a value."""
         raise NotImplementedError
 
-    def texts(self, k: Kryo) -> Body | Scalar:
-        """What reads a value as JSON inside of other JSON, with its class where that has to be said; ``None`` is null."""
-        raise NotImplementedError
+    def texts(self, k: Kryo, whole: bool = False) -> Body | Scalar:
+        """What reads a value as JSON inside of other JSON, with its class where that has to be said; ``None`` is null.
 
-    def content(self, text: str) -> str:
-        """A text without its class."""
-        return text
+        :param whole: not inside of other JSON, so without the class.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -96,11 +93,11 @@ class Type:
             self.read: Read = _marked_scalar(scalar, self.body, k) if references else scalar
         else:
             self.body = found
-            self.read = _marked(found, k) if references else lambda s, generics=None: found(k, s, -1, generics)
+            self.read = marked(found, k) if references else lambda s, generics=None: found(k, s, -1, generics)
         self.read_or_null: Read = self.read if references else _nullable(self.read)
 
 
-def _marked(body: Body, k: Kryo) -> Read:
+def marked(body: Body, k: Kryo) -> Read:
     """An object behind its mark."""
 
     def read(s: Input, generics: Generics = None) -> Any:
@@ -126,7 +123,7 @@ def _marked(body: Body, k: Kryo) -> Read:
 
 def _marked_scalar(scalar: Read, body: Body, k: Kryo) -> Read:
     """The same of a value without parts."""
-    general = _marked(body, k)
+    general = marked(body, k)
 
     def read(s: Input, generics: Generics = None) -> Any:
         pos = s.pos
@@ -190,6 +187,7 @@ class Kryo:
     :ivar flavour: 2 or 5.
     :ivar chill: Kryo 2 with twitter/chill, as flink-scala brings it: Scala's classes have numbers and serializers.
     :ivar fixed: numbers of fixed width.
+    :ivar value: reads a class, then an object of it.
     :ivar classes: what is known of classes.
     :ivar protobuf: what is known of Protobuf's messages.
     :param resolve: finds how objects of a class are read (``resolve.py``).
@@ -219,6 +217,7 @@ class Kryo:
         self._final: dict[str | None, Type | None] = {None: None}
         self._numbered: dict[int, Type] = {}
         self._written: dict[bytes, Type] = {}
+        self.value = self._value()
 
     def body_of(self, body: Body | Form) -> Body | Scalar:
         """What reads the body of a class."""
@@ -226,32 +225,34 @@ class Kryo:
 
     def read(self, data: bytes | memoryview, pos: int, end: int) -> tuple[Any, int]:
         """One value, and the position after it."""
-        s = Input(data, pos, end)
+        s = Input(memoryview(data), pos, end)
         try:
             return self.value(s), s.pos
         except RecursionError:
             # The stack is shared with the caller.
             raise FormatError("objects are nested too deeply", offset=s.pos) from None
 
-    def value(self, s: Input, generics: Generics = None) -> Any:
-        """A class, then an object of it."""
-        pos = s.pos
-        if pos < s.end:
-            code = s.data[pos]
-            if code == 0:
-                s.pos = pos + 1
-                return None
-            type_ = self._numbered.get(code)
-            if type_ is not None:
-                s.pos = pos + 1
-                return type_.read(s, generics)
-        found = self.class_reference(s)
-        return None if found is None else found.read(s, generics)
+    def _value(self) -> Read:
+        class_reference = self.class_reference
+        null: Read = lambda s, generics: None
+        reads: dict[int, Read] = {0: null}
 
-    def form_and_object(self, s: Input) -> tuple[Form | None, Any]:
-        """The same, with the form of its class, if it has one."""
-        type_ = self.class_reference(s)
-        return (None, None) if type_ is None else (type_.form, type_.read(s))
+        def value(s: Input, generics: Generics = None) -> Any:
+            pos = s.pos
+            if pos < s.end:
+                code = s.data[pos]
+                read = reads.get(code)
+                if read is not None:
+                    s.pos = pos + 1
+                    return read(s, generics)
+            found = class_reference(s)
+            if found is None:
+                return None
+            if s.pos == pos + 1:
+                reads[s.data[pos]] = found.read
+            return found.read(s, generics)
+
+        return value
 
     def class_reference(self, s: Input) -> Type | None:
         """How objects of the class are read that comes next; ``None`` for null."""
@@ -263,11 +264,11 @@ class Kryo:
                 return type_
             if data[pos] == 1 and s.end - pos > 2 and data[pos + 1] == len(s.names) < 0x80:
                 # Names are alike in all values, so their bytes are known.
-                last = ASCII_END.search(data, pos + 2, s.end)
-                type_ = None if last is None else self._written.get(bytes(data[pos + 2 : last.end()]))
-                if last is not None and type_ is not None:
+                written = ASCII(data, pos + 2, s.end)
+                type_ = None if written is None else self._written.get(written.group())
+                if written is not None and type_ is not None:
                     s.names.append(type_.name)
-                    s.pos = last.end()
+                    s.pos = written.end()
                     return type_
         name = self.class_name(s)
         if name is None:
@@ -276,7 +277,7 @@ class Kryo:
         if s.pos == pos + 1:
             self._numbered[data[pos]] = type_
         elif s.pos - pos > 2 and data[pos] == 1 and data[pos + 1] < 0x80 and data[pos + 2] < 0x80:
-            self._written[bytes(data[pos + 2 : s.pos])] = type_
+            self._written[data[pos + 2 : s.pos].tobytes()] = type_
         return type_
 
     def class_name(self, s: Input) -> str | None:

@@ -336,15 +336,18 @@ def _shape_any(layout: Layout) -> Shaper:
     return lambda value, out: None if value is None else class_and_json(class_of(value), json_text(value), out.counts)
 
 
+def is_plain(layout: Layout) -> bool:
+    """Whether a class and JSON of ASCII are their own wire values."""
+    assert isinstance(layout, Struct)
+    return all(text_of(f.layout) is _text for f in layout.fields)
+
+
 def class_and_json_of(layout: Layout) -> Callable[[str, str, ChangeCounts], dict[str, Any]]:
     """What makes the wire value of a class and JSON."""
     assert isinstance(layout, Struct)
     of_class, of_json = (text_of(f.layout) for f in layout.fields)
-    is_plain = of_class is of_json is _text
 
     def class_and_json(name: str, json: str, counts: ChangeCounts) -> dict[str, Any]:
-        if is_plain and json.isascii() and name.isascii():
-            return {CLASS: name, JSON: json}
         out = Shaping(counts)
         return {CLASS: of_class(name, out), JSON: of_json(json, out)}
 

@@ -21,8 +21,12 @@ MAX_FREE: Final = 1 << 22
 """Elements of one value that have no bytes of their own: nulls of a list of nulls, copies of what is elsewhere."""
 
 
-ASCII_END: Final = re.compile(rb"[\x80-\xff]")
-"""The last byte of a string in ASCII."""
+ASCII: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]").match
+"""A string in ASCII, whose last byte has the highest bit."""
+_SEVEN_BITS: Final = bytes(i & 0x7F for i in range(256))
+_NINE: Final = struct.Struct("9B").unpack_from
+_TOPS: Final = sum(0x80 << 7 * i for i in range(8))
+"""The highest bits of eight bytes where seven bits of each count."""
 
 
 class Pending:
@@ -48,7 +52,7 @@ class Input:
 
     __slots__ = ("data", "depth", "end", "free", "names", "pos", "refs", "scope", "written")
 
-    def __init__(self, data: bytes | memoryview, pos: int, end: int) -> None:
+    def __init__(self, data: memoryview, pos: int, end: int) -> None:
         self.data = data
         self.pos = pos
         self.end = end
@@ -128,6 +132,12 @@ def zigzag_int(s: Input) -> int:
 def vlong(s: Input) -> int:
     """An unsigned ``long`` of one to nine bytes; the ninth has eight bits."""
     start, pos, end, data = s.pos, s.pos, s.end, s.data
+    if end - pos > 8:
+        a, b, c, d, e, f, g, h, i = _NINE(data, pos)
+        if a & b & c & d & e & f & g & h > 0x7F:
+            s.pos = pos + 9
+            low = a + (b << 7) + (c << 14) + (d << 21) + (e << 28) + (f << 35) + (g << 42) + (h << 49)
+            return low - _TOPS + (i << 56)  # type: ignore[no-any-return]
     value = shift = 0
     while pos < end:
         byte = data[pos]
@@ -170,7 +180,7 @@ def take(s: Input, n: int, what: str) -> bytes:
     if n > s.end - pos:
         raise truncated(what, pos)
     s.pos = pos + n
-    return bytes(s.data[pos : pos + n])
+    return s.data[pos : pos + n].tobytes()
 
 
 def count(s: Input, what: str) -> int:
@@ -219,12 +229,12 @@ def string(s: Input) -> str | None:
         raise truncated("a string", pos)
     first = data[pos]
     if first < 0x80:
-        last = ASCII_END.search(data, pos, end)
-        if last is None:
+        found = ASCII(data, pos, end)
+        if found is None:
             raise truncated("a string", pos)
-        at = last.start()
-        s.pos = at + 1
-        return str(data[pos:at], "ascii") + chr(data[at] & 0x7F)
+        raw: bytes = found.group()
+        s.pos = pos + len(raw)
+        return raw.translate(_SEVEN_BITS).decode()
     if first < 0x82:
         s.pos = pos + 1
         return "" if first & 1 else None
@@ -243,10 +253,10 @@ def string(s: Input) -> str | None:
     if n < 1:
         raise FormatError("an invalid length of a string", offset=pos)
     begin = s.pos
-    head = bytes(data[begin : begin + n - 1])
+    head = data[begin : begin + n - 1].tobytes()
     if begin + n - 1 <= end and head.isascii():
         s.pos = begin + n - 1
-        return head.decode("ascii")
+        return head.decode()
     return _units(s, n - 1, pos)
 
 
@@ -286,6 +296,7 @@ class Fixed:
         self.char = lambda s: chr(u16(s))
         self.i32 = self._reader("i", "an int")
         self.i64 = self._reader("q", "a long")
+        self.u64 = self._reader("Q", "a long")
         self.f32 = self._reader("f", "a float")
         self.f64 = self._reader("d", "a double")
 

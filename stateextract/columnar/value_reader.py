@@ -93,4 +93,13 @@ def room_of(value: Any) -> int:
     return room
 
 
+def room_of_texts(value: Any) -> int:
+    """The same for a struct of two texts, or null."""
+    try:
+        first, second = value.values()
+        return 24 + len(first) + len(second)
+    except (AttributeError, TypeError):
+        return room_of(value)
+
+
 _FIXED: Final = frozenset((int, float, bool, type(None)))

@@ -495,28 +495,33 @@ class InterpreterDecoder:
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         values, keep, least = self.values, self.keep, self.least_room
         counts, empty = ChangeCounts(), Empty(self.most_room)
+        changes = vars(counts)
         reader = ValueReader(data.view, pos, end, empty=empty)
         read = decoder_of(self.layout)
-        entries = 0
-        while entries < limit:
-            if len(values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room:
-                return Progress(Stop.FULL, entries, pos, rows=entries)
-            try:
-                value = read(reader, counts)
-            except TruncatedError:
-                return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
-            if keep:
-                values.append(value)
-                # What takes no bytes takes room all the same.
-                self.bytes += reader.pos - pos + empty.values
-                self.room += empty.room + least
-                if vars(counts) != _NO_CHANGES:
-                    self.counts += counts
-                    counts = ChangeCounts()
-            empty.values = empty.room = 0
-            pos = reader.pos
-            entries += 1
-        return Progress(Stop.DONE, entries, pos, rows=entries)
+        entries, size, room = 0, self.bytes, self.room
+        rows, most_size, most_room = self.batch_rows - len(values), self.batch_bytes, self.batch_room
+        try:
+            while entries < limit:
+                if (entries >= rows and keep) or size >= most_size or room >= most_room:
+                    return Progress(Stop.FULL, entries, pos, rows=entries)
+                try:
+                    value = read(reader, counts)
+                except TruncatedError:
+                    return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
+                if keep:
+                    values.append(value)
+                    # What takes no bytes takes room all the same.
+                    size += reader.pos - pos + empty.values
+                    room += empty.room + least
+                    if changes != _NO_CHANGES:
+                        self.counts += counts
+                        changes.update(_NO_CHANGES)
+                empty.values = empty.room = 0
+                pos = reader.pos
+                entries += 1
+            return Progress(Stop.DONE, entries, pos, rows=entries)
+        finally:
+            self.bytes, self.room = size, room
 
     @property
     def is_full(self) -> bool:

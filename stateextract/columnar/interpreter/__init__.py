@@ -49,7 +49,7 @@ from stateextract.columnar.layout import (
     walk,
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest
-from stateextract.columnar.value_reader import Empty, ValueReader, room_of
+from stateextract.columnar.value_reader import Empty, ValueReader, room_of, room_of_texts
 from stateextract.derived import derived
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.reader import Reader
@@ -598,6 +598,8 @@ def _undecodable(node: Undecodable) -> Decode:
 
 def _python(node: Python) -> Decode:
     decode_leaf, inner, has_plan = node.decode, node.inner, node.plan is not None
+    is_pair = isinstance(inner, Struct) and [type(f.layout) for f in inner.fields] == [Text, Text]
+    room = room_of_texts if is_pair else room_of
 
     def decode(r: ValueReader, counts: ChangeCounts) -> Any:
         begin, before, empty = r.pos, counts.lone_surrogates, r.empty
@@ -611,7 +613,7 @@ def _python(node: Python) -> Decode:
         if has_plan and empty.leaves is not None:
             empty.leaves.append((node, begin, r.pos, value, counts.lone_surrogates - before))
         # Objects may refer to each other, so that a long value has few bytes.
-        empty.room += room_of(value)
+        empty.room += room(value)
         if empty.room > empty.most:
             empty.take(0, r.base + begin)
         return value
