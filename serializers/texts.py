@@ -88,6 +88,14 @@ def instant_text(seconds: int, nanos: int) -> str:
     return f"{_day_text(days)}T{_time_text(of_day // 60, of_day % 60, nanos)}Z"
 
 
+def moment_text(millis: int) -> str:
+    """The same of milliseconds."""
+    days, of_day = divmod(millis, 86_400_000)
+    second, fraction = divmod(of_day, 1000)
+    text = f"{_day_text(days)}T{_MINUTES[second // 60]}:{_TWO[second % 60]}"
+    return f"{text}.{fraction:03}Z" if fraction else text + "Z"
+
+
 @lru_cache(maxsize=1 << 12)
 def _day_text(days: int) -> str:
     return date_text(*civil(days))

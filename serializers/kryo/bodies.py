@@ -122,7 +122,7 @@ def _timestamp(millis: int, nanos: int, at: int) -> tuple[int, int]:
 def uuid_text(high: int, low: int) -> str:
     """Of two longs without signs."""
     pairs = _TWO_LONGS(high, low).hex("-", 2)
-    return pairs[:4] + pairs[5:29] + pairs[30:34] + pairs[35:]
+    return f"{pairs[:4]}{pairs[5:29]}{pairs[30:34]}{pairs[35:]}"
 
 
 def _uuid2(s: Input) -> str:
@@ -225,7 +225,13 @@ def calendar(class_name: str) -> Body:
 
 
 _TEXT: Final = simple(wire.string, "text")
-uuid5: Final = simple(_uuid5, "text")
+
+
+def uuid(read: Callable[[Kryo], Callable[[Input], str]]) -> Factory:
+    """Of a function that gives its text."""
+    return lambda class_name: Single(class_name, "text", read, is_plain=True)
+
+
 _DATE: Final = simple(wire.vlong_signed, "date")
 
 _COMMON: Final[dict[str, Factory]] = {
@@ -278,7 +284,7 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
         "java.util.TreeMap": map2(comparator=True),
         "java.util.Arrays$ArrayList": arrays_as_list2,
         "java.sql.Timestamp": simple(_sql_timestamp2, "sql_timestamp"),
-        "java.util.UUID": simple(_uuid2, "text"),
+        "java.util.UUID": uuid(lambda k: _uuid2),
         "java.util.Locale": locale2,
         "java.util.regex.Pattern": _TEXT,
         "java.util.Optional": wrapped(typed=True),
@@ -296,7 +302,7 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
         **dict.fromkeys(jdk.IMMUTABLE_MAPS, map5(nulls=False)),
         "java.util.Arrays$ArrayList": collection5("list"),
         "java.sql.Timestamp": simple(_sql_timestamp5, "sql_timestamp"),
-        "java.util.UUID": uuid5,
+        "java.util.UUID": uuid(lambda k: _uuid5),
         "java.util.Locale": simple(_locale5, "text"),
         "java.util.regex.Pattern": pattern5,
         "java.net.URL": _TEXT,

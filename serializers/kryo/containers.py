@@ -30,8 +30,7 @@ def collection2(kind: str, comparator: bool = False) -> Factory:
             k.value(s)
         element = k.final_type(generics[0]) if generics else None
         read = k.value if element is None else element.read_or_null
-        for _ in range(wire.count(s, "elements")):
-            items.append(read(s))
+        items += [read(s) for _ in range(wire.count(s, "elements"))]
         return True
 
     return lambda class_name: Items(class_name, kind, fill)
@@ -66,8 +65,7 @@ def collection5(kind: str, comparator: bool = False, nulls: bool = True) -> Fact
             read = element.read_or_null if nulls and wire.boolean(s) else element.read
         if n > s.end - s.pos:
             raise wire.truncated(f"{n} elements", start)
-        for _ in range(n):
-            items.append(read(s, below))
+        items += [read(s, below) for _ in range(n)]
         return True
 
     return lambda class_name: Items(class_name, kind, fill)
@@ -234,8 +232,7 @@ def array(type_: JavaType) -> Form:
         below = generics if k.flavour == 2 else None
         element = k.final_type(element_name) if n else None
         read = k.value if element is None else element.read_or_null
-        for _ in range(n):
-            items.append(read(s, below))
+        items += [read(s, below) for _ in range(n)]
         return True
 
     return Items(name, "list", fill)

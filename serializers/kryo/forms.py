@@ -75,6 +75,7 @@ class Single(Form):
 
     :param read: gives a reader; :param made: makes the content of what was read, if it is not that.
     :param nullable: ``None`` is null and not the content.
+    :param is_plain: the content is a text that is in JSON as it is.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class Single(Form):
         read: Callable[[Kryo], Callable[[Input], Any]],
         made: Callable[[Any], Any] | None = None,
         nullable: bool = True,
+        is_plain: bool = False,
     ) -> None:
         self.class_name = class_name
         self.kind = kind
         self.read = read
         self.made = made
         self.nullable = nullable
+        self.write: Callable[[Any], str] = (lambda text: f'"{text}"') if is_plain else SCALARS[kind]
 
     def _reader(self, k: Kryo) -> Callable[[Input], Any]:
         read, made = self.read(k), self.made
@@ -107,7 +110,7 @@ class Single(Form):
     def texts(self, k: Kryo, whole: bool = False) -> Scalar | Body:
         if len(self.class_name) > _LONGEST_NAME:
             return _not_direct
-        read, nullable, write = self._reader(k), self.nullable, SCALARS[self.kind]
+        read, nullable, write = self._reader(k), self.nullable, self.write
         before, after = ("", "") if whole or self.kind in WITHOUT_CLASS else (_valued(self.class_name), "}")
 
         def text(s: Input, generics: Generics = None) -> str | None:
@@ -145,7 +148,7 @@ class Items(Form):
             items: list[Any] = []
             if not fill(k, s, generics, items):
                 return None
-            return _joined(s, "[", ",", [item or "null" for item in items], "]")
+            return _joined(s, "[", ",", [item or "null" for item in items] if None in items else items, "]")
 
         return body
 
@@ -288,9 +291,9 @@ def _joined(s: Input, before: str, between: str, parts: list[str], after: str) -
     """A text of several, whose characters are counted: an object that others refer to may be in it many times."""
     if len(parts) > _FEW and sum(map(len, parts)) > _MOST_CHARACTERS:
         raise NotDirectError
-    text = before + between.join(parts) + after
-    s.written += len(text)
-    if s.written > _MOST_CHARACTERS:
+    text = f"{before}{between.join(parts)}{after}"
+    s.written = written = s.written + len(text)
+    if written > _MOST_CHARACTERS:
         raise NotDirectError
     return text
 

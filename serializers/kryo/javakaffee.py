@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from serializers.kryo import wire
-from serializers.kryo.bodies import pattern5, simple, uuid_text
+from serializers.kryo.bodies import pattern5, simple, uuid, uuid_text
 from serializers.kryo.containers import Factory, arrays_as_list2, empty, singleton
-from serializers.kryo.forms import Items, Single
-from serializers.kryo.reader import Body, Form, Generics, Kryo
+from serializers.kryo.forms import Items
+from serializers.kryo.reader import Body, Generics, Kryo
 from serializers.kryo.values import Obj
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
@@ -113,11 +113,6 @@ def _bit_set(class_name: str) -> Body:
         return Obj(class_name, "list", [i for i, bit in enumerate(bits) if bit])
 
     return body
-
-
-def _uuid(class_name: str) -> Form:
-    """Two longs of fixed width."""
-    return Single(class_name, "text", lambda k: lambda s: uuid_text(k.fixed.u64(s), k.fixed.u64(s)))
 
 
 def _instant(s: Input) -> Obj:
@@ -276,7 +271,7 @@ _FACTORIES: Final[dict[str, Factory]] = {
     "BitSetSerializer": _bit_set,
     "RegexSerializer": pattern5,
     "URISerializer": simple(wire.string, "text"),
-    "UUIDSerializer": _uuid,
+    "UUIDSerializer": uuid(lambda k: lambda s: uuid_text(k.fixed.u64(s), k.fixed.u64(s))),
     "DateSerializer": simple(wire.vlong_signed, "date"),
     "GregorianCalendarSerializer": _calendar,
     "CollectionsEmptyListSerializer": empty("list"),

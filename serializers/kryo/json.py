@@ -31,7 +31,15 @@ from typing import Any, Final
 from serializers.kryo import jackson
 from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
 from serializers.protobuf import whole_json
-from serializers.texts import date_text, date_time_text, duration_text, instant_text, shortest_single, time_text
+from serializers.texts import (
+    date_text,
+    date_time_text,
+    duration_text,
+    instant_text,
+    moment_text,
+    shortest_single,
+    time_text,
+)
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.errors import ValueRefusedError
 from stateextract.printable import json_escapes
@@ -207,7 +215,7 @@ def _text(value: Any) -> str:
 
 
 def _date(millis: int) -> str:
-    return f'"{instant_text(millis // 1000, millis % 1000 * 1_000_000)}"'
+    return f'"{moment_text(millis)}"'
 
 
 quoted: Final[Callable[[str], str]] = json.encoder.encode_basestring

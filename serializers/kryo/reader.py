@@ -20,7 +20,7 @@ from typing import Any, Final
 from serializers.classes import ClassModels
 from serializers.context import Flavour
 from serializers.kryo.hierarchy import Hierarchy
-from serializers.kryo.wire import ASCII, MAX_DEPTH, PENDING, Fixed, Input, string, vint
+from serializers.kryo.wire import MAX_DEPTH, PENDING, Fixed, Input, string, vint
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import FormatError, UndecodableError
 
@@ -108,13 +108,13 @@ def marked(body: Body, k: Kryo) -> Read:
             mark = vint(s)
             if mark != 1:
                 return _earlier(s, mark)
-        slot = len(refs)
-        refs.append(PENDING)
-        s.depth += 1
-        if s.depth > MAX_DEPTH:
+        slot, depth = len(refs), s.depth
+        if depth >= MAX_DEPTH:
             raise _too_deep(s)
+        refs.append(PENDING)
+        s.depth = depth + 1
         value = body(k, s, slot, generics)
-        s.depth -= 1
+        s.depth = depth
         refs[slot] = value
         return value
 
@@ -216,7 +216,7 @@ class Kryo:
         self._types: dict[str, Type] = {}
         self._final: dict[str | None, Type | None] = {None: None}
         self._numbered: dict[int, Type] = {}
-        self._written: dict[bytes, Type] = {}
+        self._expected: dict[int, tuple[bytes, int, Type]] = {}
         self.value = self._value()
 
     def body_of(self, body: Body | Form) -> Body | Scalar:
@@ -234,8 +234,7 @@ class Kryo:
 
     def _value(self) -> Read:
         class_reference = self.class_reference
-        null: Read = lambda s, generics: None
-        reads: dict[int, Read] = {0: null}
+        reads: dict[int, Read] = {0: lambda s, generics: None}
 
         def value(s: Input, generics: Generics = None) -> Any:
             pos = s.pos
@@ -256,28 +255,33 @@ class Kryo:
 
     def class_reference(self, s: Input) -> Type | None:
         """How objects of the class are read that comes next; ``None`` for null."""
-        pos, data = s.pos, s.data
+        pos, data, names = s.pos, s.data, s.names
         if pos < s.end:
             type_ = self._numbered.get(data[pos])
             if type_ is not None:
                 s.pos = pos + 1
                 return type_
-            if data[pos] == 1 and s.end - pos > 2 and data[pos + 1] == len(s.names) < 0x80:
-                # Names are alike in all values, so their bytes are known.
-                written = ASCII(data, pos + 2, s.end)
-                type_ = None if written is None else self._written.get(written.group())
-                if written is not None and type_ is not None:
-                    s.names.append(type_.name)
-                    s.pos = written.end()
-                    return type_
+            if data[pos] == 1 and s.end - pos > 2 and (number := data[pos + 1]) < 0x80:
+                if number < len(names):
+                    s.pos = pos + 2
+                    return self.type(names[number])
+                expected = self._expected.get(number)
+                if expected is not None and number == len(names):
+                    # Values are alike, so the same name is often in the same place.
+                    written, last, type_ = expected
+                    last += pos
+                    if last <= s.end and data[pos + 2 : last].tobytes() == written:
+                        names.append(type_.name)
+                        s.pos = last
+                        return type_
         name = self.class_name(s)
         if name is None:
             return None
         type_ = self.type(name)
         if s.pos == pos + 1:
             self._numbered[data[pos]] = type_
-        elif s.pos - pos > 2 and data[pos] == 1 and data[pos + 1] < 0x80 and data[pos + 2] < 0x80:
-            self._written[data[pos + 2 : s.pos].tobytes()] = type_
+        elif s.pos - pos > 2 and data[pos] == 1 and data[pos + 1] < 0x80:
+            self._expected[data[pos + 1]] = data[pos + 2 : s.pos].tobytes(), s.pos - pos, type_
         return type_
 
     def class_name(self, s: Input) -> str | None:

@@ -21,7 +21,7 @@ MAX_FREE: Final = 1 << 22
 """Elements of one value that have no bytes of their own: nulls of a list of nulls, copies of what is elsewhere."""
 
 
-ASCII: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]").match
+_ASCII: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]").match
 """A string in ASCII, whose last byte has the highest bit."""
 _SEVEN_BITS: Final = bytes(i & 0x7F for i in range(256))
 _NINE: Final = struct.Struct("9B").unpack_from
@@ -132,12 +132,15 @@ def zigzag_int(s: Input) -> int:
 def vlong(s: Input) -> int:
     """An unsigned ``long`` of one to nine bytes; the ninth has eight bits."""
     start, pos, end, data = s.pos, s.pos, s.end, s.data
+    if pos < end and (byte := data[pos]) < 0x80:
+        s.pos = pos + 1
+        return byte
     if end - pos > 8:
         a, b, c, d, e, f, g, h, i = _NINE(data, pos)
         if a & b & c & d & e & f & g & h > 0x7F:
             s.pos = pos + 9
-            low = a + (b << 7) + (c << 14) + (d << 21) + (e << 28) + (f << 35) + (g << 42) + (h << 49)
-            return low - _TOPS + (i << 56)  # type: ignore[no-any-return]
+            low, high = a + (b << 7) + (c << 14) + (d << 21), e + (f << 7) + (g << 14) + (h << 21)
+            return low + (high << 28) + (i << 56) - _TOPS  # type: ignore[no-any-return]
     value = shift = 0
     while pos < end:
         byte = data[pos]
@@ -171,7 +174,11 @@ def i8(s: Input) -> int:
 
 
 def boolean(s: Input) -> bool:
-    return u8(s) != 0
+    pos = s.pos
+    if pos >= s.end:
+        raise truncated("a byte", pos)
+    s.pos = pos + 1
+    return s.data[pos] != 0
 
 
 def take(s: Input, n: int, what: str) -> bytes:
@@ -195,7 +202,10 @@ def count(s: Input, what: str) -> int:
 def count_or_null(s: Input, what: str, width: int = 1) -> int:
     """A number of things written plus one; -1 for null."""
     start = s.pos
-    n = vint(s) - 1
+    if start < s.end and (n := s.data[start] - 1) < 0x7F:
+        s.pos = start + 1
+    else:
+        n = vint(s) - 1
     if n > 0 and n * width > s.end - s.pos:
         raise truncated(f"{n} {what}", start)
     return n
@@ -207,6 +217,9 @@ def flagged_count_or_null(s: Input) -> tuple[bool, int]:
     Whether so many things can follow is for the caller to check.
     """
     start = s.pos
+    if start < s.end and (byte := s.data[start]) < 0x40:
+        s.pos = start + 1
+        return False, byte - 1
     byte = u8(s)
     flag, value = byte >= 0x80, byte & 0x3F
     if byte & 0x40:
@@ -229,7 +242,7 @@ def string(s: Input) -> str | None:
         raise truncated("a string", pos)
     first = data[pos]
     if first < 0x80:
-        found = ASCII(data, pos, end)
+        found = _ASCII(data, pos, end)
         if found is None:
             raise truncated("a string", pos)
         raw: bytes = found.group()
@@ -239,6 +252,12 @@ def string(s: Input) -> str | None:
         s.pos = pos + 1
         return "" if first & 1 else None
     n = first & 0x3F
+    last = pos + n
+    if first < 0xC0 and last <= end:
+        head = data[pos + 1 : last].tobytes()
+        if head.isascii():
+            s.pos = last
+            return head.decode()
     s.pos = pos + 1
     if first & 0x40:
         shift = 6

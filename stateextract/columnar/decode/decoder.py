@@ -498,11 +498,12 @@ class InterpreterDecoder:
         changes = vars(counts)
         reader = ValueReader(data.view, pos, end, empty=empty)
         read = decoder_of(self.layout)
-        entries, size, room = 0, self.bytes, self.room
-        rows, most_size, most_room = self.batch_rows - len(values), self.batch_bytes, self.batch_room
+        rows = min(limit, max(self.batch_rows - len(values), 0)) if keep else limit
+        # Where the batch is full; what takes no bytes takes room all the same.
+        full, room, most_room = pos + self.batch_bytes - self.bytes, self.room, self.batch_room
         try:
-            while entries < limit:
-                if (entries >= rows and keep) or size >= most_size or room >= most_room:
+            for entries in range(rows):
+                if pos >= full or room >= most_room:
                     return Progress(Stop.FULL, entries, pos, rows=entries)
                 try:
                     value = read(reader, counts)
@@ -510,18 +511,18 @@ class InterpreterDecoder:
                     return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
                 if keep:
                     values.append(value)
-                    # What takes no bytes takes room all the same.
-                    size += reader.pos - pos + empty.values
+                    full -= empty.values
                     room += empty.room + least
                     if changes != _NO_CHANGES:
                         self.counts += counts
                         changes.update(_NO_CHANGES)
+                else:
+                    full += reader.pos - pos
                 empty.values = empty.room = 0
                 pos = reader.pos
-                entries += 1
-            return Progress(Stop.DONE, entries, pos, rows=entries)
+            return Progress(Stop.DONE if rows == limit else Stop.FULL, rows, pos, rows=rows)
         finally:
-            self.bytes, self.room = size, room
+            self.bytes, self.room = self.batch_bytes - (full - pos), room
 
     @property
     def is_full(self) -> bool:
