@@ -43,6 +43,8 @@ from stateextract.columnar.program import binary_program, kryo_program
 from stateextract.columnar.program.operations import MAX_CALLS, ColumnNode, Kind, Label, Op, Program
 from stateextract.files.reader import encode_modified_utf8
 
+_KRYO, _SKIP, _JUMP = Op.KRYO.value, Op.SKIP.value, Op.JUMP.value
+
 
 class NeedsInterpreterError(Exception):
     """The layout has a ``Python`` leaf without a plan, which only the interpreter can run."""
@@ -102,6 +104,7 @@ class Compiler:
     def __init__(self) -> None:
         self.code: list[int] = []
         self.constants = bytearray()
+        self.offsets: dict[bytes, int] = {}
         self.columns: list[ColumnNode] = []
         self.levels = 1
         self.depth = 0
@@ -250,27 +253,32 @@ class Compiler:
     # -- operations
 
     def op(self, op: Op, *operands: int | Label) -> None:
-        self.kryo |= op >= Op.KRYO
-        if op is Op.SKIP:
+        code, number = self.code, op._value_
+        if number >= _KRYO:
+            self.kryo = True
+        elif number == _SKIP:
             (size,) = operands
             assert isinstance(size, int)
             if size == 0:
                 return
-            if self.last_skip >= 0 and self.last_skip == len(self.code) - 2:
-                self.code[-1] += size
+            if self.last_skip >= 0 and self.last_skip == len(code) - 2:
+                code[-1] += size
                 return
-            self.last_skip = len(self.code)
-        elif op is Op.JUMP:
-            self.last_jump = len(self.code)
-        self.code.append(int(op))
-        for operand in operands:
-            self.operand(operand)
+            self.last_skip = len(code)
+        elif number == _JUMP:
+            self.last_jump = len(code)
+        code.append(number)
+        if operands:
+            self.operands(*operands)
 
-    def operand(self, operand: int | Label) -> None:
-        if isinstance(operand, Label):
-            operand.uses.append(len(self.code))
-            operand = -1 if operand.position is None else operand.position
-        self.code.append(operand)
+    def operands(self, *operands: int | Label) -> None:
+        """More of the operation that was emitted last."""
+        code = self.code
+        for operand in operands:
+            if type(operand) is Label:
+                operand.uses.append(len(code))
+                operand = -1 if operand.position is None else operand.position
+            code.append(operand)  # type: ignore[arg-type]
 
     def here(self, label: Label) -> None:
         end = len(self.code)
@@ -285,8 +293,10 @@ class Compiler:
             self.code[use] = label.position
 
     def constant(self, data: bytes) -> int:
-        offset = len(self.constants)
-        self.constants += data
+        offset = self.offsets.get(data)
+        if offset is None:
+            offset = self.offsets[data] = len(self.constants)
+            self.constants += data
         return offset
 
     def fill(self, nodes: list[ColumnNode]) -> None:
@@ -492,8 +502,7 @@ class Compiler:
         rest = [label for case, label in zip(layout.cases, labels, strict=True) if case.tag is None]
         self.op(Op.SWITCH, len(tagged), rest[0] if rest else other)
         for tag, label in tagged:
-            self.operand(tag)
-            self.operand(label)
+            self.operands(tag, label)
         for case, label in zip(layout.cases, labels, strict=True):
             self.here(label)
             self.emit_case([(f.name, f.layout) for f in case.fields], node, end)
@@ -521,10 +530,7 @@ class Compiler:
         self.op(Op.POJO, label_column, null, declared, len(layout.subclasses))
         for sub, label in zip(layout.subclasses, labels, strict=True):
             name = encode_modified_utf8(sub.class_name)
-            self.operand(-1 if sub.tag is None else sub.tag)
-            self.operand(self.constant(name))
-            self.operand(len(name))
-            self.operand(label)
+            self.operands(-1 if sub.tag is None else sub.tag, self.constant(name), len(name), label)
         labelled = 0 if label_column >= 0 else -1
         self.here(declared)
         self.emit_case([(f.name, f.layout) for f in layout.fields], node, end, labelled)

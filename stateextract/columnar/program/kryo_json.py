@@ -137,8 +137,7 @@ def _scalar(c: Compiler, scalar: JsonScalar, nested: bool) -> None:
         c.op(Op.JSON_ONE_OF, len(scalar.names), scalar.form)
         for name in scalar.names:
             data = _quoted(name).encode()
-            c.operand(c.constant(data))
-            c.operand(len(data))
+            c.operands(c.constant(data), len(data))
     elif scalar.kind == "string":
         c.op(Op.JSON_STRING, 0, -1, -1)
     elif scalar.kind == "constant":

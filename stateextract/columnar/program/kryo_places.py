@@ -52,13 +52,9 @@ def emit_class(c: Compiler, null: Label, choices: Sequence[Choice], labels: Call
     c.op(Op.CLASS, null, len(choices), bits)
     for choice, number in zip(choices, numbers, strict=True):
         registered = -1 if choice.number is None else choice.number
-        c.operand(number)
-        c.operand(c.constant(choice.name))
-        c.operand(len(choice.name) or _NEVER)
-        for operand in (registered, choice.wire, *labels(choice)):
-            c.operand(operand)
-    for place in table:
-        c.operand(place)
+        name = c.constant(choice.name), len(choice.name) or _NEVER
+        c.operands(number, *name, registered, choice.wire, *labels(choice))
+    c.operands(*table)
 
 
 def class_table(choices: Sequence[tuple[Choice, int]]) -> tuple[int, list[int]]:

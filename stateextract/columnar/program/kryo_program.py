@@ -152,8 +152,7 @@ def _emit(c: Compiler, plan: KryoPlan, node: ColumnNode | None) -> None:
 
 def _text(c: Compiler, text: str) -> None:
     data = text.encode("utf-8")
-    c.operand(c.constant(data))
-    c.operand(len(data))
+    c.operands(c.constant(data), len(data))
 
 
 def _children(node: ColumnNode | None, *names: str) -> list[int]:
