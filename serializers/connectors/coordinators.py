@@ -33,8 +33,8 @@ def coordinator_type() -> pa.DataType:
 
 
 def untyped_reason(value: dict[str, Any]) -> str | None:
-    """Why a value of :func:`decode_coordinator` has nothing but bytes; ``None`` if a form of them is known."""
-    if any(value[name] is not None for name in FORMS[COORDINATOR]):
+    """Why a value of :func:`decode_coordinator` has nothing but bytes; ``None`` if their form is known, or there are none."""
+    if not value["bytes"] or any(value[name] is not None for name in FORMS[COORDINATOR]):
         return None
     return "the form of the coordinator's bytes is not known, so they are kept as they are"
 

@@ -1,9 +1,10 @@
-"""State of RabbitMQ's source, of Kinesis' old consumer and of Iceberg's old sink, in savepoints of their own classes."""
+"""State of RabbitMQ's source, Kinesis' old consumer, Iceberg's old sink and Hudi, in savepoints of their own classes."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,19 @@ def test_iceberg_has_the_manifests_of_each_checkpoint() -> None:
     assert (written[0], written[1]["bytes"], written[1]["version"]) == (7, expected.raw, 2)
     assert as_printed(written[1]["iceberg_manifests"]) == as_printed(expected.value)
     assert empty == (8, {"bytes": b"", "version": None, "iceberg_manifests": None})
+
+
+def test_hudi_has_the_place_of_each_key_and_the_instant_of_its_writer() -> None:
+    snapshot = stateextract.open_snapshot(str(CONNECTORS / "hudi-writer"))
+    index = snapshot.operator("uid_bucket_assigner_orders").state("indexState").to_table().to_pylist()
+    places = {row["key"]: row["value"]["partitionPath"] for row in index}
+    assert places == {f"id-{n}": f"p{n % 2}" for n in range(8)}
+    # All keys of a partition are in one file group.
+    assert len({row["value"]["fileId"] for row in index}) == 2
+    writer = snapshot.operator("uid_stream_write_orders")
+    (written,) = writer.state("write-metadata-state").to_table()["value"].to_pylist()
+    assert (written["taskID"], written["bootstrap"], written["endInput"], written["lastBatch"]) == (0, True, False, False)
+    assert re.fullmatch(r"20\d{15}", written["instantTime"])
+    assert written["writeStatuses"] == {"class": "java.util.ArrayList", "json": "[]"}
+    # Its coordinator keeps nothing, which is not raw.
+    assert {state.status for state in writer.unnamed if state.kind == "coordinator"} == {"decoded"}

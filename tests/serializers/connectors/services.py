@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes savepoints anew by connectors' own classes: sources of RabbitMQ and of Kinesis' old consumer in ``services``, and what
-the committer of Iceberg's old sink keeps in ``iceberg-committer``.
+"""Makes savepoints anew by connectors' own classes: sources of RabbitMQ and of Kinesis' old consumer in ``services``, what the
+committer of Iceberg's old sink keeps in ``iceberg-committer``, and the writer of Hudi in ``hudi-writer``.
 
     tests/serializers/connectors/services.py [--work DIRECTORY] [--only NAME]
 
@@ -36,6 +36,16 @@ JOBS = {
             "org.apache.iceberg:iceberg-flink-runtime-1.20:1.10.1!", "org.apache.flink:flink-streaming-java:1.20.3",
             "org.apache.flink:flink-clients:1.20.3", "org.apache.flink:flink-table-runtime:1.20.3",
             "org.apache.flink:flink-table-api-java-bridge:1.20.3", "org.apache.flink:flink-connector-base:1.20.3",
+        ),
+    ),
+    "hudi-writer": Run(
+        "HudiJob", (),
+        (
+            "org.apache.hudi:hudi-flink1.16-bundle:0.13.1!", "org.apache.flink:flink-clients:1.16.2",
+            "org.apache.flink:flink-streaming-java:1.16.2", "org.apache.flink:flink-table-api-java-bridge:1.16.2",
+            "org.apache.flink:flink-table-runtime:1.16.2", "org.apache.flink:flink-table-planner-loader:1.16.2",
+            "org.apache.hadoop:hadoop-client-api:3.3.6", "org.apache.hadoop:hadoop-client-runtime:3.3.6",
+            "org.apache.hadoop:hadoop-mapreduce-client-core:3.3.6!", "ch.qos.reload4j:reload4j:1.2.22",
         ),
     ),
 }  # fmt: skip
