@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the snapshots of frameworks on Flink anew: of Apache Beam, flink-scala-api, Stateful Functions and Flink Agents.
+"""Makes the snapshots of frameworks on Flink anew: of Beam, flink-scala-api, Stateful Functions, Agents and ML.
 
 Needs a JDK 17 and Maven, which fetches the jars on the first run. Maven's own registry did not have all of them: ``scala``
 needs the sources of flink-scala-api, and ``agents`` the jar for Flink 1.20 out of Python's package ``flink-agents``::
@@ -32,7 +32,7 @@ OPENED = ("lang", "lang.reflect", "math", "net", "nio", "text", "time", "util", 
 class Case:
     """One checkpoint, or the savepoint if that is an argument of the job.
 
-    :param framework: ``beam``, ``scala``, ``statefun`` or ``agents``.
+    :param framework: ``beam``, ``scala``, ``statefun``, ``agents`` or ``ml``.
     :param version: of the framework; for ``scala`` that of Flink.
     :param arguments: of the job, after the backend and the folder of checkpoints.
     :param label: at the end of the name, if it is not the backend.
@@ -50,8 +50,7 @@ class Case:
 
     @property
     def main(self) -> str:
-        jobs = {"beam": "BeamJob", "scala": "FlinkxJob", "statefun": "StatefunJob", "agents": "AgentsJob"}
-        return f"golden.{jobs[self.framework]}"
+        return f"golden.{'Flinkx' if self.framework == 'scala' else self.framework.capitalize()}Job"
 
 
 CASES = (
@@ -64,6 +63,7 @@ CASES = (
     Case("statefun", "3.3.0", "hashmap", ("protobuf",), "protobuf"),
     Case("statefun", "3.3.0", "hashmap", ("kryo", "savepoint"), "kryo-savepoint"),
     Case("agents", "0.2.0", "hashmap"),
+    Case("ml", "2.0.0", "hashmap"),
 )
 
 
