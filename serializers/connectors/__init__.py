@@ -11,6 +11,7 @@ from serializers.connectors import (
     cdc_schemas,
     committers,
     databases,
+    delta,
     file_connector,
     hybrid,
     iceberg,
@@ -28,7 +29,7 @@ from serializers.connectors.coordinators import (
 from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, PayloadForm, register_form
 from serializers.connectors.payloads import decode_payload, payload_layout, payload_type
 
-_FAMILIES = (file_connector, kafka, cdc, cdc_schemas, iceberg, paimon, queues, databases, committers, hybrid)
+_FAMILIES = (file_connector, kafka, cdc, cdc_schemas, iceberg, paimon, queues, databases, delta, committers, hybrid)
 
 __all__ = [
     "COMMITTABLE",

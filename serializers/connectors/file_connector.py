@@ -35,8 +35,8 @@ from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 from stateextract.printable import replaced
 
-_BUCKET_MAGIC = 0x1E764B79
-_COMMITTABLE_MAGIC = 0x1E765C80
+BUCKET_MAGIC = 0x1E764B79
+COMMITTABLE_MAGIC = 0x1E765C80
 _PENDING_MAGIC = 0xDEADBEEF - (1 << 32)
 _FILES = ("pending_file", "file_to_clean_up")
 
@@ -72,7 +72,14 @@ def _path(reader: Reader) -> str | None:
 
 
 def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    """Splits that no reader has yet, and paths that are done; its own numbers are little-endian."""
+    return pending_splits(reader, FILE_SPLIT)
+
+
+def pending_splits(reader: Reader, form: PayloadForm) -> dict[str, Any]:
+    """Splits that no reader has yet, and paths that are done; its own numbers are little-endian.
+
+    :param form: of a split.
+    """
 
     def i32() -> int:
         return int.from_bytes(reader.bytes(4, "a number"), "little", signed=True)
@@ -85,7 +92,7 @@ def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
     pending = []
     for _ in range(splits):
         raw = bytes(reader.bytes(i32(), "a split"))
-        pending.append({"bytes": raw, "file_split": try_form(_SPLIT, split_version, raw)})
+        pending.append({"bytes": raw, form.name: try_form(form, split_version, raw)})
     done = [bytes(reader.bytes(i32(), "a path")).decode("utf-8", "replace") for _ in range(paths)]
     return {"splits": pending, "processed_paths": done}
 
@@ -94,14 +101,17 @@ def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
 
 
 def _file_bucket(reader: Reader, version: int) -> dict[str, Any]:
-    expect(reader.i32("a magic number"), (_BUCKET_MAGIC,))
-    _, bucket = read_versioned(reader)
-    # SimpleVersionedStringSerializer: a little-endian length and UTF-8; other ids stay unread.
-    text = bucket[4:].decode("utf-8", "replace") if int.from_bytes(bucket[:4], "little") == len(bucket) - 4 else None
-    fields = {"bucket_id": text, "path": read_text(reader), "creation_ms": reader.i64()}
+    expect(reader.i32("a magic number"), (BUCKET_MAGIC,))
+    fields = {"bucket_id": bucket_id(reader), "path": read_text(reader), "creation_ms": reader.i64()}
     current = _file(reader)
     pending = None if version == 3 else _pending_files(reader)
     return fields | {"in_progress_file": current, "pending_files": pending}
+
+
+def bucket_id(reader: Reader) -> str | None:
+    """``SimpleVersionedStringSerializer``: a little-endian length and UTF-8. Other ids are ``None``."""
+    _, bucket = read_versioned(reader)
+    return bucket[4:].decode("utf-8", "replace") if int.from_bytes(bucket[:4], "little") == len(bucket) - 4 else None
 
 
 def _pending_files(reader: Reader) -> list[dict[str, Any]]:
@@ -117,7 +127,7 @@ def _pending_files(reader: Reader) -> list[dict[str, Any]]:
 
 
 def _file_committable(reader: Reader, version: int) -> dict[str, Any]:
-    expect(reader.i32("a magic number"), (_COMMITTABLE_MAGIC,))
+    expect(reader.i32("a magic number"), (COMMITTABLE_MAGIC,))
     found: dict[str, Any] = {"bucket_id": read_text(reader) if version == 2 else None}
     found |= {name: _file(reader) for name in _FILES}
     found["compacted_file_to_clean_up"] = read_text(reader) if version == 2 and read_flag(reader) else None
@@ -128,7 +138,7 @@ def _file(reader: Reader) -> dict[str, Any] | None:
     return unpublished_file(*read_versioned(reader)) if read_flag(reader) else None
 
 
-_SPLIT = PayloadForm(
+FILE_SPLIT = PayloadForm(
     "file_split", (1,), _file_split,
     struct_of(
         id=TEXT, path=TEXT, offset=I64, length=I64, modification_ms=I64, file_size=I64, hosts=pa.list_(TEXT),
@@ -141,12 +151,14 @@ _BUCKET_TYPE = struct_of(
     pending_files=pa.list_(struct_of(checkpoint_id=I64, file=UNPUBLISHED_FILE)),
 )  # fmt: skip
 
-register_form("SourceReaderState", _SPLIT)
+register_form("SourceReaderState", FILE_SPLIT)
 register_form(
     COORDINATOR,
     PayloadForm(
         "file_enumerator", (1,), _file_enumerator,
-        struct_of(splits=pa.list_(struct_of(bytes=pa.binary(), file_split=_SPLIT.arrow_type)), processed_paths=pa.list_(TEXT)),
+        struct_of(
+            splits=pa.list_(struct_of(bytes=pa.binary(), file_split=FILE_SPLIT.column.type)), processed_paths=pa.list_(TEXT)
+        ),
         reason="a magic number",
     ),
 )  # fmt: skip

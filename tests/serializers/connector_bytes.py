@@ -94,7 +94,7 @@ def as_printed(value: Any) -> Any:
         if isinstance(value.get("json"), str) and "position" in value:
             return as_printed(json.loads(value["json"]))
         return {name: as_printed(part) for name, part in value.items() if part is not None and name != "bytes"}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         if value and all(isinstance(item, dict) and item.keys() == {"table", "schema"} for item in value):
             return [item["table"] for item in value]
         return [as_printed(item) for item in value]

@@ -168,6 +168,27 @@ RUNS = (
             "org.apache.hadoop:hadoop-client-api:3.3.6!",
         ),
     ),
+    Run(
+        "delta", (("3.2",),),
+        (
+            "io.delta:delta-standalone_2.12:3.2.0!", "org.apache.flink:flink-connector-files:1.16.3",
+            "org.apache.flink:flink-connector-base:1.16.3", "org.apache.flink:flink-streaming-java:1.16.3",
+            "org.apache.flink:flink-table-common:1.16.2",
+        ),
+        (
+            "delta-v3.2.0",
+            *(
+                f"connectors/flink/src/main/java/{name}.java"
+                for name in (
+                    "io/delta/flink/sink/internal/committables/DeltaCommittable*",
+                    "io/delta/flink/sink/internal/writer/DeltaWriterBucketState*",
+                    "io/delta/flink/source/internal/state/Delta*", "io/delta/flink/source/internal/utils/SourceUtils",
+                    "org/apache/flink/streaming/api/functions/sink/filesystem/DeltaPendingFile",
+                )
+            ),
+        ),
+        ("io.delta.flink.source.internal.enumerator.processor.ContinuousTableProcessor",),
+    ),
     Run("lakes", (("paimon", "0.8"),), ("org.apache.paimon:paimon-flink-1.18:0.8.2!", *TABLE)),
     Run("paimon", (("1.2",),), ("org.apache.paimon:paimon-flink-1.20:1.2.0!", *TABLE)),
 )  # fmt: skip
