@@ -85,7 +85,7 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
         "becomes no column, and the table coverage contains the reason."),
     _own("includeMetadata", "flag", True, "The columns key_group and subtask."),
-    _own("keys", "json", (),
+    _own("keys", "json", None,
         "Read the rows of these keys only, and of the files only their key groups: a JSON array, structs in it as objects or "
         'arrays, times and dates as ISO 8601; for example ["elif"] or [[7, "a"]].'),
     _own("keyGroups", "groups", (), "Read these key groups only: numbers and ranges, comma-separated, such as 3,16-31."),
@@ -338,4 +338,4 @@ def _shown(option: Option) -> str:
         return f"`{str(option.default).lower()}`"
     if option.kind == "bytes":
         return f"`{show_size(option.default)}`"
-    return f"`{option.default}`" if option.default not in ("", ()) else ""
+    return f"`{option.default}`" if option.default not in ("", (), None) else ""

@@ -364,13 +364,13 @@ def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> S
     :param columns: all that there are.
     """
     keys, groups = values["keys"], values["keyGroups"]
-    if not keys and not groups:
+    if keys is None and not groups:
         return plan
     if not plan.serializers:
         raise UsageError("the options keys and keyGroups require keyed state")
     if groups and groups[-1] >= plan.max_parallelism:
         raise UsageError(f"there is no key group {groups[-1]}", expected=f"0 to {plan.max_parallelism - 1}")
-    scalars = tuple(key_scalar(key, columns.field("key").type) for key in keys) if keys else None
+    scalars = tuple(key_scalar(key, columns.field("key").type) for key in keys) if keys is not None else None
     numbers = frozenset(groups) if groups else None
     python = any(name.startswith(PYTHON_STATE) for name in plan.targets.states)
     needed = groups_by_serializer(scalars, numbers, plan.max_parallelism, plan.policy, likely=python)

@@ -203,6 +203,12 @@ def test_keys_read_their_key_groups(snapshot: Path, reads: list[tuple[str, int, 
         check_ranges(snapshot, reads, set(groups_of([int(key) for key in keys], GROUPS)))
 
 
+def test_no_keys_have_no_rows(snapshot: Path) -> None:
+    for options in ({}, {"keyGroups": "0-7"}, {"wide": True}):
+        none = load(snapshot, keys="[]", **({"stateName": "a"} if "wide" not in options else {}), **options)
+        assert (none.planned()[1], none.table().num_rows) == ([], 0)
+
+
 def test_key_groups_by_number(snapshot: Path, reads: list[tuple[str, int, int]]) -> None:
     rows = task_rows(load(snapshot, stateName="a", keyGroups="3, 14-15"), reads)
     assert {group for _, group in rows} == {3, 14, 15}

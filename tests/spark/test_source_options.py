@@ -47,7 +47,7 @@ def test_defaults_are_those_of_the_job() -> None:
     own = {o.name: o.default for o in STATE_OPTIONS if not o.job}
     assert own == {
         "path": "", "operatorUid": "", "operatorId": "", "operatorName": "", "stateName": "", "stateScope": "",
-        "readTimers": False, "wide": False, "includeMetadata": True, "keys": (), "keyGroups": (), "pushFilters": False,
+        "readTimers": False, "wide": False, "includeMetadata": True, "keys": None, "keyGroups": (), "pushFilters": False,
         "columns": (), "strict": False,
     }  # fmt: skip
 
