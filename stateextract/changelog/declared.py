@@ -30,7 +30,7 @@ from serializers.windows import TIMER_SNAPSHOT
 from stateextract.changelog.records import Operation
 from stateextract.errors import FormatError, StateExtractError, UnsupportedVersionError
 from stateextract.files import javastream
-from stateextract.state.header import VALUE, KeyedHeader, StateMeta, parse_header, parse_to_end, read_state_meta
+from stateextract.state.header import VALUE, KeyedHeader, StateMeta, parse_to_end, read_keyed_header, read_state_meta
 
 _VERSIONS = (6, 7)
 _HEAD_VERSION = 6
@@ -161,4 +161,4 @@ def merged_header(base: KeyedHeader | None, changes: KeyedHeader) -> KeyedHeader
 
 def parse_changes_header(data: bytes) -> KeyedHeader:
     """The inverse of :func:`header_of`."""
-    return parse_header(data, 0, len(data))
+    return parse_to_end(read_keyed_header, data, 0, len(data))

@@ -14,6 +14,8 @@ Source of the format: ``MetadataSerializers``, ``MetadataV2V3SerializerBase``, `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError, UnsupportedVersionError
 from stateextract.files.reader import Reader
 from stateextract.metadata.handles import (
@@ -54,7 +56,12 @@ def parse_metadata(data: bytes | bytearray | memoryview) -> SnapshotMetadata:
     if checkpoint_id < 0:
         raise FormatError(f"negative checkpoint id {checkpoint_id}", offset=start)
     masters = tuple(_master_state(reader) for _ in range(reader.count("master states", 8)))
-    operators = tuple(_operator(reader, version) for _ in range(reader.count("operators", 28)))
+    operators: dict[str, OperatorState] = {}
+    for _ in range(reader.count("operators", 28)):
+        start = reader.offset
+        operator = _operator(reader, version)
+        if operators.setdefault(operator.id, operator) is not operator:
+            raise FormatError(f"a second operator has the id {operator.id}", offset=start)
     properties, note = read_properties(reader) if version >= 4 else (None, None)
     if reader.remaining:
         raise FormatError(
@@ -68,7 +75,7 @@ def parse_metadata(data: bytes | bytearray | memoryview) -> SnapshotMetadata:
             f"version {version} is read as Flink's source describes it; no real file of it was seen: unverified"
         )
     return SnapshotMetadata(
-        version, checkpoint_id, masters, operators, properties, version not in _UNVERIFIED, tuple(notes)
+        version, checkpoint_id, masters, tuple(operators.values()), properties, version not in _UNVERIFIED, tuple(notes)
     )
 
 
@@ -155,7 +162,7 @@ def _operator_body(reader: Reader, version: int, operator_id: str, uid: str | No
         return OperatorState(operator_id, uid, name, parallelism, max_parallelism, fully_finished=True)
     if not 0 <= n <= parallelism:
         raise FormatError(f"invalid number {n} of subtasks", expected=f"at most {parallelism}", offset=start)
-    subtasks: dict[int, SubtaskState | None] = {}
+    begin, subtasks = start, dict[int, SubtaskState | None]()
     for _ in range(n):
         start = reader.offset
         stored = reader.i32("a subtask's index")
@@ -164,6 +171,7 @@ def _operator_body(reader: Reader, version: int, operator_id: str, uid: str | No
         if not 0 <= index < parallelism or index in subtasks:
             raise FormatError(f"invalid subtask {stored} of {parallelism}", offset=start)
         subtasks[index] = None if finished else _subtask(reader, version, index)
+    _check_owners([state for state in subtasks.values() if state is not None], max_parallelism, begin)
     return OperatorState(
         operator_id,
         uid,
@@ -174,6 +182,19 @@ def _operator_body(reader: Reader, version: int, operator_id: str, uid: str | No
         coordinator=coordinator,
         subtasks=tuple(state for _, state in sorted(subtasks.items()) if state is not None),
     )
+
+
+def _check_owners(subtasks: Sequence[SubtaskState], max_parallelism: int, offset: int) -> None:
+    """Each key group has one owner: the rows of a second one would come twice."""
+    for handles in ([s.managed_keyed for s in subtasks], [s.raw_keyed for s in subtasks]):
+        ranges = (handle.key_groups for handle in handles if handle is not None)
+        stop = 0
+        for groups in sorted((groups for groups in ranges if groups), key=lambda groups: groups.start):
+            if groups.start < stop:
+                raise FormatError(f"two subtasks have key group {groups.start}", expected="one", offset=offset)
+            stop = groups.stop
+        if stop > max_parallelism:
+            raise FormatError(f"a subtask has key group {stop - 1}", expected=f"below {max_parallelism}", offset=offset)
 
 
 def _coordinator(reader: Reader) -> InlineHandle | None:

@@ -26,6 +26,7 @@ from serializers.snapshots import SHAPES, SKIPPED, SnapshotReader
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
 from stateextract.files.reader import Reader, decode_modified_utf8
+from stateextract.printable import named
 
 BACKEND_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
 
@@ -99,7 +100,12 @@ def parse_header(data: bytes | bytearray | memoryview, pos: int = 0, end: int | 
     :raises UnsupportedVersionError: for heads written before Flink 1.7.
     :raises UndecodableError: where an unknown snapshot class cannot be skipped.
     """
-    return parse_to_end(_keyed_header, data, pos, end)
+    header = parse_to_end(read_keyed_header, data, pos, end)
+    names = [state.name for state in header.states]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"two states are called {named(twice)!r}", offset=header.key_end)
+    return header
 
 
 def parse_operator_header(data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None) -> OperatorHeader:
@@ -107,7 +113,8 @@ def parse_operator_header(data: bytes | bytearray | memoryview, pos: int = 0, en
     return parse_to_end(_operator_header, data, pos, end)
 
 
-def _keyed_header(reader: SnapshotReader) -> KeyedHeader:
+def read_keyed_header(reader: SnapshotReader) -> KeyedHeader:
+    """The head at the reader's position; in that of a changelog's changes, states may have equal names."""
     version = _version(reader, (6,), "keyed")
     compressed = reader.bool("the compression flag")
     key = _snapshot(reader, _COUNT)

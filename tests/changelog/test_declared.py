@@ -246,7 +246,7 @@ def test_the_key_by_another_subtask(tmp_path: Path) -> None:
 def test_no_key_to_be_found(tmp_path: Path) -> None:
     """Names of the states and their number can be told all the same."""
     log = [*sets({i64(1): 9}), (-1, declare(State("other", kind="LIST", value=list_of(INT)), 1))]
-    opened = snapshot(tmp_path, subtask(0, log, range(128)), subtask(1, log, HIGH))
+    opened = snapshot(tmp_path, subtask(0, log, LOW), subtask(1, log, HIGH))
     operator = opened.operator("op")
     assert [(s.name, s.kind, s.coverage.status) for s in operator.states] == [
         ("other", "list", "unsupported"), ("s", "value", "unsupported"),

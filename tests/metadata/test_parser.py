@@ -7,6 +7,7 @@ import pickle
 import random
 import re
 import struct
+from collections.abc import Sequence
 
 import pytest
 
@@ -115,13 +116,23 @@ def one_subtask(version: int, state: SubtaskState) -> SnapshotMetadata:
     )
 
 
+def apart(handles: Sequence[KeyedStateHandle]) -> list[KeyedStateHandle]:
+    """The handles with key groups that no other has."""
+    moved, first = [], 0
+    for handle in handles:
+        moved.append(dataclasses.replace(handle, first=first))
+        first += len(handle.key_groups)
+    return moved
+
+
 def everything(version: int) -> SnapshotMetadata:
     """A snapshot with as much in it as the version can hold."""
+    raw = apart([KEYED[-i] for i in range(len(KEYED))])
     tasks = [
-        SubtaskState(i, OPERATOR_HANDLES[i % 4], OPERATOR_HANDLES[(i + 1) % 4], handle, KEYED[-i])
-        for i, handle in enumerate(KEYED)
+        SubtaskState(i, OPERATOR_HANDLES[i % 4], OPERATOR_HANDLES[(i + 1) % 4], handle, raw[i])
+        for i, handle in enumerate(apart(KEYED))
     ]
-    first = OperatorState("ab" * 16, None, None, 40, 128, subtasks=tuple(tasks))
+    first = OperatorState("ab" * 16, None, None, 40, 300, subtasks=tuple(tasks))
     empty = OperatorState("cd" * 16, None, None, 1, 1)
     masters = (MasterState(1, "hook", b"\xff\x00"), MasterState(0, "", b""))
     made = dataclasses.replace(snapshot(version, first, empty), master_states=masters)
@@ -141,7 +152,7 @@ def everything(version: int) -> SnapshotMetadata:
         tasks[1] = dataclasses.replace(tasks[1], reference_checkpoint=-5)
     name = ("uid", "name \U0001f600") if version >= 5 else (None, None)
     first = OperatorState(
-        "ab" * 16, *name, 40, 128, finished_subtasks=(38, 39), coordinator=INLINE, subtasks=tuple(tasks)
+        "ab" * 16, *name, 40, 300, finished_subtasks=(38, 39), coordinator=INLINE, subtasks=tuple(tasks)
     )
     finished = OperatorState("ef" * 16, None, None, 2, 32768, fully_finished=True)
     return dataclasses.replace(made, operators=(first, empty, finished))
@@ -162,6 +173,26 @@ def test_keyed_handles(version: int, handle: KeyedStateHandle) -> None:
     for state in (SubtaskState(2, managed_keyed=handle), SubtaskState(0, raw_keyed=handle)):
         expected = one_subtask(version, state)
         assert parse_metadata(writer.metadata(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("firsts", "words"),
+    [((0, 1), "two subtasks have key group 1; expected one"), ((0, 127), "a subtask has key group 128; expected below 128")],
+)
+@pytest.mark.parametrize("role", ["managed_keyed", "raw_keyed"])
+def test_key_groups_have_one_owner(role: str, firsts: tuple[int, int], words: str) -> None:
+    handles = [KeyGroupsHandle(3, first, (0, 0), RELATIVE) for first in firsts]
+    tasks = tuple(SubtaskState(i, **{role: handle}) for i, handle in enumerate(handles))
+    data = writer.metadata(snapshot(6, OperatorState("ab" * 16, "u", None, 2, 128, subtasks=tasks)))
+    with pytest.raises(FormatError, match=rf"{words}; in operator u, byte offset \d+") as caught:
+        parse_metadata(data)
+    assert data[caught.value.offset :].startswith(b"\0\0\0\2\0\0\0\0")
+
+
+def test_operators_have_different_ids() -> None:
+    one = OperatorState("ab" * 16, "a", None, 1, 1)
+    with pytest.raises(FormatError, match="a second operator has the id abab"):
+        parse_metadata(writer.metadata(snapshot(6, one, dataclasses.replace(one, uid="b"))))
 
 
 def test_documented_bytes() -> None:

@@ -417,3 +417,9 @@ def test_operator_state_in_a_head_of_keyed_state(backend_type: int) -> None:
     parsed = parse_header(data, 0, len(data))
     with pytest.raises(FormatError, match="the state 'timers' has no namespace serializer; expected NAMESPACE_SERIALIZER"):
         row_layout(parsed, parsed.states[0])
+
+
+def test_two_states_of_one_name() -> None:
+    states = [state("v", "VALUE", simple("Long")), state("w", "VALUE", simple("Long")), queue("v", simple("Long"))]
+    with pytest.raises(FormatError, match="two states are called 'v'"):
+        parse_header(head(*states))
