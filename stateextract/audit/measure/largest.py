@@ -19,8 +19,8 @@ from stateextract.columnar.arrow.numpy_views import Numbers, address
 
 _LONGEST = 256
 _MOST = 32
-_RARE = 1 << 58
-"""Of very many rows few have a hash below."""
+_RARE, _SOME = 1 << 58, 1 << 61
+"""Of very many rows few have a hash below the first, and not most of them one below the second."""
 _GUESSED_OF = 4096
 """So many rows are looked at for a guess."""
 
@@ -132,13 +132,16 @@ def largest_rows(
     most = sizes.most
     if most is not None and most < least:
         return none, none
-    if last < _RARE and least >= 0:
-        # Of the rows of that size, which may be many, few have a smaller hash.
-        chosen = rows_below(hashes, np.uint64(last), few)
-        if most != least:
-            chosen = np.concatenate([_at_least(sizes, least + 1, top), chosen[sizes.at(chosen) == least]])
-    else:
-        chosen = _at_least(sizes, least, top)
+    rare = last < _RARE and least >= 0
+    chosen = None if rare else sizes.few_of(least)
+    if chosen is None and least >= 0 and last < _SOME:
+        larger = none if most == least else sizes.few_of(least + 1)
+        if larger is not None:
+            # Of the rows of that size, which may be many, fewer have a smaller hash.
+            same = rows_below(hashes, np.uint64(last), few)
+            chosen = np.concatenate([larger, same[sizes.at(same) == least]])
+    if chosen is None:
+        chosen = _guessed(sizes, least, top)
     if not len(chosen):
         return none, none
     found = sizes.at(chosen)
@@ -148,11 +151,8 @@ def largest_rows(
     return chosen[kept], found[kept]
 
 
-def _at_least(sizes: RowSizes, least: int, top: int) -> Numbers:
-    """The rows that take so many bytes or more; if they are many, at least those of them that are the ``top`` largest."""
-    few = sizes.few_of(least)
-    if few is not None:
-        return few
+def _guessed(sizes: RowSizes, least: int, top: int) -> Numbers:
+    """The rows that take so many bytes or more; or fewer, but the ``top`` largest of them, by a guess of how large these are."""
     step = sizes.count // _GUESSED_OF
     rank = 3 * top // (2 * max(step, 1)) + 8
     if step >= 4 and rank < _GUESSED_OF // 2:

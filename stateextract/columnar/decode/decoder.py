@@ -365,8 +365,8 @@ class KernelDecoder:
     def _learn(self, arena: Arena) -> None:
         """Take the batch that is complete as the measure of the next one, with a quarter to spare."""
         counts = [int(n) for n in arena.levels[:, 0]]
-        if counts[0] >= arena.slots[0]:
-            self.slots = min(self.slots * 4, self.batch_rows)
+        if 2 * counts[0] >= arena.slots[0]:
+            self.slots = min(self.slots * 16, self.batch_rows)
         for level in range(1, self.program.levels):
             parent = counts[self.parents[level]]
             if parent:
