@@ -152,7 +152,7 @@ def largest_rows(
 
 
 def _guessed(sizes: RowSizes, least: int, top: int) -> Numbers:
-    """The rows that take so many bytes or more; or fewer, but the ``top`` largest of them, by a guess of how large these are."""
+    """The rows that take so many bytes or more; or fewer, but the ``top`` largest of them, by a guess of their size."""
     step = sizes.count // _GUESSED_OF
     rank = 3 * top // (2 * max(step, 1)) + 8
     if step >= 4 and rank < _GUESSED_OF // 2:
