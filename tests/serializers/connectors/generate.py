@@ -117,6 +117,13 @@ RUNS = (
         ),
     ),
     Run(
+        "files", (("s3",),),
+        (
+            "org.apache.flink:flink-s3-fs-hadoop:1.20.1!", "org.apache.flink:flink-connector-files:1.20.3",
+            "org.apache.flink:flink-connector-base:1.20.3", "org.apache.flink:flink-streaming-java:1.20.3",
+        ),
+    ),
+    Run(
         "iceberg", (("1.10",),),
         ("org.apache.iceberg:iceberg-flink-runtime-1.20:1.10.1!", *TABLE, "org.apache.flink:flink-table-runtime:1.20.3"),
     ),
