@@ -4,8 +4,8 @@ import java.util.*;
 public class QueuesBytes extends Printing {
     public static void main(String[] args) throws Exception {
         String version = args[0];
-        if (version.startsWith("kinesis")) {
-            kinesis(version);
+        if (args.length > 1) {
+            sink(args[0] + " " + args[1]);
             return;
         }
         Object request = make("org.apache.flink.connector.base.sink.writer.RequestEntryWrapper", "abc", 3L);
@@ -16,31 +16,34 @@ public class QueuesBytes extends Printing {
                 value -> map("requests", 0, "data", ""));
     }
 
-    /** The sink of Kinesis: the bytes and the key of a record. */
-    static void kinesis(String version) throws Exception {
-        List<Object> requests = new ArrayList<>();
-        for (String key : new String[] {"a", "b"}) {
-            Object record = call(call("software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry", "builder"), "partitionKey", key);
-            record = call(call(record, "data", call("software.amazon.awssdk.core.SdkBytes", "fromUtf8String", "order " + key)), "build");
-            requests.add(make("org.apache.flink.connector.base.sink.writer.RequestEntryWrapper", record, 7L));
-        }
-        Object buffer = make("org.apache.flink.connector.base.sink.writer.BufferedRequestState", requests);
-        Object writer = make("org.apache.flink.connector.kinesis.sink.KinesisStreamsStateSerializer");
-        wrapped("async_writer " + version, writer, buffer,
-                value -> map("requests", ((List<?>) call(value, "getBufferedRequestEntries")).size(), "data", records()));
-    }
-
-    /** Each record: the length of its data, the data, the length of its key, the key. */
-    static String records() throws Exception {
+    /** A sink with its own class of requests. */
+    static void sink(String name) throws Exception {
+        String connector = "org.apache.flink.connector.", sdk = "software.amazon.awssdk.", models = sdk + "services.";
+        String serializer = name.startsWith("kinesis") ? "kinesis.sink.KinesisStreamsStateSerializer"
+                : name.startsWith("firehose") ? "firehose.sink.KinesisFirehoseStateSerializer" : "dynamodb.sink.DynamoDbWriterStateSerializer";
+        Object writer = make(connector + serializer);
         java.io.ByteArrayOutputStream data = new java.io.ByteArrayOutputStream();
         java.io.DataOutputStream out = new java.io.DataOutputStream(data);
+        List<Object> requests = new ArrayList<>();
         for (String key : new String[] {"a", "b"}) {
+            Object content = call(sdk + "core.SdkBytes", "fromUtf8String", "order " + key), request;
+            if (name.startsWith("kinesis")) {
+                request = call(call(models + "kinesis.model.PutRecordsRequestEntry", "builder"), "partitionKey", key);
+                request = call(call(request, "data", content), "build");
+            } else if (name.startsWith("firehose")) {
+                request = call(call(call(models + "firehose.model.Record", "builder"), "data", content), "build");
+            } else {
+                Object attribute = call(models + "dynamodb.model.AttributeValue", "fromS", "order " + key);
+                request = call(call(connector + "dynamodb.sink.DynamoDbWriteRequest", "builder"), "setItem", Map.of("id", attribute));
+                Object put = Class.forName(connector + "dynamodb.sink.DynamoDbWriteRequestType").getEnumConstants()[0];
+                request = call(call(request, "setType", put), "build");
+            }
+            requests.add(make(connector + "base.sink.writer.RequestEntryWrapper", request, 7L));
             out.writeLong(7);
-            out.writeBytes("order " + key);
-            out.writeInt(1);
-            out.writeBytes(key);
+            call(writer, "serializeRequestToStream", request, out);
         }
-        return hex(data.toByteArray());
+        wrapped("async_writer " + name, writer, make(connector + "base.sink.writer.BufferedRequestState", requests),
+                value -> map("requests", ((List<?>) call(value, "getBufferedRequestEntries")).size(), "data", hex(data.toByteArray())));
     }
 
     /** As the sinks extend it: a request is bytes. */

@@ -135,11 +135,23 @@ RUNS = (
     Run("pulsar", (("4.1",),), pulsar("4.1.0-1.18", "1.18.1")),
     Run("queues", (("1.18",),), ("org.apache.flink:flink-connector-base:1.18.1", STREAMING_118)),
     Run(
-        "queues", (("kinesis 1.15",),),
+        "queues", (("kinesis", "1.15"),),
         (
             "org.apache.flink:flink-connector-aws-kinesis-streams:1.15.2!", "software.amazon.awssdk:kinesis:2.17.247",
             "org.apache.flink:flink-connector-base:1.16.3", "org.apache.flink:flink-streaming-java:1.16.3",
         ),
+    ),
+    *(
+        Run(
+            "queues", ((service, "4.3"),),
+            (
+                f"org.apache.flink:{artifact}:4.3.0-1.19!", f"software.amazon.awssdk:{service}:2.20.144",
+                "org.apache.flink:flink-connector-base:1.18.1", STREAMING_118,
+            ),
+        )
+        for service, artifact in (
+            ("firehose", "flink-connector-aws-kinesis-firehose"), ("dynamodb", "flink-connector-dynamodb"),
+        )
     ),
     kinesis("5.0"),
     kinesis("5.1"),
