@@ -39,7 +39,7 @@ def rows(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, a
     names = new.details.get("names"), old.details.get("names")
     if comparer.same_query or comparer.same_job:
         return answer
-    if "types" in old.details and answer < Answer.UNKNOWN and (None in names or names[0] != names[1]):
+    if "types" in old.details and before and answer < Answer.UNKNOWN and (None in names or names[0] != names[1]):
         return findings.unknown(
             at,
             f"the types are the same, {_text(before)}; which column or aggregate a field is, is not in the snapshot",
@@ -49,8 +49,9 @@ def rows(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, a
 
 
 def _types(snapshot: SerializerSnapshot) -> Iterator[LogicalType]:
+    """A row of a query's only key has no types."""
     details = snapshot.details
-    found = details.get("types") or details.get("java") or (details["data_type"],)
+    found = details["types"] if "types" in details else details.get("java") or (details["data_type"],)
     return map(read_logical_type, found)
 
 

@@ -16,6 +16,7 @@ from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
 from serializers.scalars import BASE
+from serializers.sql import ROW_DATA_SNAPSHOT
 from serializers.ttl import TTL_AWARE_SNAPSHOT, TTL_SNAPSHOTS
 from serializers.tuples import ENUM_SNAPSHOT, RUNTIME
 from stateextract import open_snapshot
@@ -103,6 +104,15 @@ def test_enums_may_get_constants_and_never_lose_one() -> None:
     assert compared(enum("A", "B"), enum("A", "B"))[0] is Answer.AS_IS
     assert compared(enum("A", "B"), enum("B", "C", "A"))[0] is Answer.RECONFIGURED
     assert compared(enum("A", "B"), enum("A")) == (Answer.INCOMPATIBLE, Verdict.REFUSED)
+
+
+def test_the_key_of_a_query_without_a_key_is_a_row_without_types() -> None:
+    """As of ``SELECT COUNT(*)``, ``LIMIT`` and cross joins."""
+    none = SerializerSnapshot(ROW_DATA_SNAPSHOT, 3, details={"types": ()})
+    assert compared(none, none) == (Answer.AS_IS, Verdict.AS_IS)
+    null_type = b"\xac\xed\x00\x05\x70"
+    one = SerializerSnapshot(ROW_DATA_SNAPSHOT, 3, details={"types": (null_type,)}, nested=(INT,))
+    assert compared(none, one)[1] is not Verdict.AS_IS
 
 
 def test_rows_do_not_record_names() -> None:
