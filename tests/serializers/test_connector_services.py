@@ -1,4 +1,4 @@
-"""State of RabbitMQ's source, Kinesis' old consumer, Iceberg's old sink and Hudi, in savepoints of their own classes."""
+"""State of RabbitMQ's source, old sources of Kinesis and Flink CDC, Iceberg's old sink and Hudi, by their own classes."""
 
 from __future__ import annotations
 
@@ -76,3 +76,11 @@ def test_hudi_has_the_place_of_each_key_and_the_instant_of_its_writer() -> None:
     assert written["writeStatuses"] == {"class": "java.util.ArrayList", "json": "[]"}
     # Its coordinator keeps nothing, which is not raw.
     assert {state.status for state in writer.unnamed if state.kind == "coordinator"} == {"decoded"}
+
+
+def test_the_old_source_of_flink_cdc_has_its_offset_as_json() -> None:
+    (offset,) = rows("debezium", "offset-states", "debezium")
+    assert json.loads(offset) == {
+        "sourcePartition": {"server": "mysql_binlog_source"}, "sourceOffset": {"file": "mysql-bin.000042", "pos": 15312},
+    }  # fmt: skip
+    assert rows("debezium", "history-records-states", "debezium") == []

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Makes savepoints anew by connectors' own classes: sources of RabbitMQ and of Kinesis' old consumer in ``services``, what the
-committer of Iceberg's old sink keeps in ``iceberg-committer``, and the writer of Hudi in ``hudi-writer``.
+"""Makes savepoints anew by connectors' own classes.
+
+``services`` has sources of RabbitMQ and of Kinesis' old consumer, ``iceberg-committer`` what the committer of Iceberg's old
+sink keeps, ``hudi-writer`` the writer of Hudi, and ``debezium`` the old source of Flink CDC.
 
     tests/serializers/connectors/services.py [--work DIRECTORY] [--only NAME]
 
@@ -46,6 +48,13 @@ JOBS = {
             "org.apache.flink:flink-table-runtime:1.16.2", "org.apache.flink:flink-table-planner-loader:1.16.2",
             "org.apache.hadoop:hadoop-client-api:3.3.6", "org.apache.hadoop:hadoop-client-runtime:3.3.6",
             "org.apache.hadoop:hadoop-mapreduce-client-core:3.3.6!", "ch.qos.reload4j:reload4j:1.2.22",
+        ),
+    ),
+    "debezium": Run(
+        "DebeziumJob", (),
+        (
+            "com.ververica:flink-connector-debezium:2.4.2", "org.apache.flink:flink-clients:1.17.2",
+            "org.apache.flink:flink-streaming-java:1.17.2", "org.apache.flink:flink-connector-base:1.17.2",
         ),
     ),
 }  # fmt: skip
