@@ -196,7 +196,7 @@ class RowOwners:
             self._more.append(rows.counted(chosen, sizes, self.counted.bounds))
             self._count += len(chosen)
             # What the smallest has that is kept spares the next batches most of the work.
-            if self.rows > MOST and (self._least[0] < 0 or self._count > 2 * KEPT):
+            if self.rows > MOST and (self._least[0] < 0 or self._count >= 2 * KEPT):
                 self._cut()
 
     @property
