@@ -16,7 +16,7 @@ from serializers.classfile import MAX_BYTES, ClassFile, binary_name
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
-_PRIVATE, _STATIC, _FINAL = 0x2, 0x8, 0x10
+_PRIVATE, _FINAL = 0x2, 0x10
 _INTEGER, _LONG, _CLASS, _STRING, _NAME_AND_TYPE, _METHOD_TYPE, _DYNAMIC = 3, 5, 7, 8, 12, 16, 18
 _MEMBERS: Final = (9, 10, 11)
 _MAX_PARAMETERS: Final = 255
@@ -66,7 +66,6 @@ class Method:
 
     name: str
     descriptor: str
-    static: bool
     code: bytes
     handlers: tuple[int, ...]
 
@@ -101,10 +100,11 @@ class ClassCode(ClassFile):
             if access & (_PRIVATE | _FINAL):
                 self.closed_fields.add(self.utf8(field))
         for _ in range(r.u16("the number of methods")):
-            access, name, descriptor = r.u16("access flags"), r.u16("a method's name"), r.u16("a method's type")
+            r.u16("access flags")
+            name, descriptor = r.u16("a method's name"), r.u16("a method's type")
             code = self.attributes().get("Code")
             if code is not None:
-                self.methods.append(self._method(self.utf8(name), self.utf8(descriptor), bool(access & _STATIC), code))
+                self.methods.append(self._method(self.utf8(name), self.utf8(descriptor), code))
         bootstraps = self.attributes().get("BootstrapMethods")
         if bootstraps is not None:
             b = Reader(bootstraps)
@@ -112,7 +112,7 @@ class ClassCode(ClassFile):
                 b.u16("a bootstrap method")
                 self._bootstraps.append(tuple(b.u16("an argument") for _ in range(b.u16("the number of arguments"))))
 
-    def _method(self, name: str, descriptor: str, static: bool, attribute: memoryview) -> Method:
+    def _method(self, name: str, descriptor: str, attribute: memoryview) -> Method:
         r = Reader(attribute)
         r.bytes(4, "the size of a frame")
         code = bytes(r.bytes(r.i32("the length of code"), "code"))
@@ -121,7 +121,7 @@ class ClassCode(ClassFile):
             r.bytes(4, "the range of a handler")
             handlers.append(r.u16("a handler"))
             r.u16("the class of an exception")
-        return Method(name, descriptor, static, code, tuple(handlers))
+        return Method(name, descriptor, code, tuple(handlers))
 
     def value(self, index: int) -> str | int | ClassLiteral | None:
         """A constant that is loaded: a text, an ``int`` or ``long``, a class; ``None`` for others."""

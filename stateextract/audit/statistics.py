@@ -70,13 +70,11 @@ class StatisticsPlan:
     """What is to be read, and what of the document is known before.
 
     :param empty: the document without operators.
-    :param measure_options: how each state is measured, and whether it has a time to live.
     :param owned: the ids of the operators that the job still has; ``None``: not known.
     """
 
     plan: Plan
     empty: Statistics
-    measure_options: Mapping[Key, tuple[MeasureOptions, bool]]
     owned: frozenset[str] | None
     work: Work
 
@@ -161,7 +159,7 @@ def plan_statistics(
         Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip
     owned = _owned(plan, options, store)
-    return StatisticsPlan(plan, empty, measure_options, owned, Work(context.to_bytes(), measure_options))
+    return StatisticsPlan(plan, empty, owned, Work(context.to_bytes(), measure_options))
 
 
 def _taken(plan: Plan, store: Store) -> int | None:

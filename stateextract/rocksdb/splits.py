@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from stateextract.rocksdb import reference
 from stateextract.rocksdb.access import errors_of
+from stateextract.rocksdb.blocks import TRAILER
 from stateextract.rocksdb.lsm import RocksDB, use_kernel
 from stateextract.rocksdb.manifest import LiveFile
 
@@ -103,7 +104,7 @@ def _by_index(db: RocksDB, live: LiveFile, prefix_bytes: int) -> Sizes:
                 groups = groups - (blocks[:, 3] <= prefix_bytes)
                 groups = np.minimum(groups, _key_group(live.largest, prefix_bytes))
                 mine = (groups >= own.start) & (groups < own.stop)
-                np.add.at(sizes, groups[mine] - own.start, blocks[mine, 1] + 5)
+                np.add.at(sizes, groups[mine] - own.start, blocks[mine, 1] + TRAILER)
     finally:
         table.file.close()
     return sizes

@@ -99,8 +99,6 @@ class Properties:
     range_deletions: int = 0
     deletes: int = 0
     operands: int = 0
-    key_bytes: int = 0
-    value_bytes: int = 0
     external_version: int | None = None
     global_seqno: int | None = None
 
@@ -205,8 +203,6 @@ def parse_properties(plain: bytes, offset: int) -> Properties:
         range_deletions=number(b"num.range-deletions"),
         deletes=number(b"deleted.keys"),
         operands=operands,
-        key_bytes=number(b"raw.key.size"),
-        value_bytes=number(b"raw.value.size"),
         external_version=fixed(b"external_sst_file.version", 4),
         global_seqno=fixed(b"external_sst_file.global_seqno", 8),
     )
