@@ -53,12 +53,12 @@ OpenHandle = Callable[[StreamHandle], DatabaseFile]
 class Inline:
     """Bytes that are in memory."""
 
-    start = 0
     remote = False
 
-    def __init__(self, data: bytes, uri: str) -> None:
+    def __init__(self, data: bytes, uri: str, start: int = 0) -> None:
         self.data = data
         self.uri = uri
+        self.start = start
 
     def read_at(self, offset: int, length: int) -> bytes:
         return self.data[offset : offset + length]

@@ -16,12 +16,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from stateextract.changelog.log import Files
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
-from stateextract.files.filesystem import Store
 from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import (
@@ -35,6 +35,8 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
+from stateextract.rocksdb.access import DatabaseFile, FileRange, Inline, Opener
+from stateextract.rocksdb.lsm import RocksOptions, open_rocksdb
 from stateextract.snapshot.content import NO_DATA, Content, Header
 from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.bodies.database import shares
@@ -207,18 +209,15 @@ class HeaderReader:
             return [self._failed(work, error)]
 
     def _files(self, work: _Work) -> list[StateFile]:
-        operator, subtask, handle = work.operator, work.subtask, work.handle
-        uri = self._locator.found.metadata_uri
+        handle = work.handle
         try:
             if isinstance(handle, OperatorStateHandle):
-                return self._operator_state(operator, subtask, handle)
+                return self._operator_state(work, handle)
             if isinstance(handle, KeyGroupsHandle):
-                return (
-                    self._raw(operator, subtask, handle) if work.raw else [self._key_groups(operator, subtask, handle)]
-                )
+                return self._raw(work, handle) if work.raw else [self._key_groups(work, handle)]
             if isinstance(handle, IncrementalHandle):
-                return [self._meta_file(operator, subtask, handle)]
-            raise FormatError(f"a {handle.kind} handle outside of a changelog", file=uri)
+                return [self._meta_file(work, handle)]
+            raise FormatError(f"a {handle.kind} handle outside of a changelog", file=self._locator.found.metadata_uri)
         except Exception as error:
             return [self._failed(work, error)]
 
@@ -236,73 +235,73 @@ class HeaderReader:
     def _explained(self, error: StateExtractError) -> StateExtractError:
         return self._locator.explain(error) if isinstance(error, MissingFileError) else error
 
-    def _key_groups(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> StateFile:
+    def _key_groups(self, work: _Work, handle: KeyGroupsHandle) -> StateFile:
         with self._opened(handle.stream) as stream:
             _check_offsets(handle, stream, 0)
             bounds = self._bounds.get(handle.stream, set())
-            end = min((o for o in (*handle.offsets, *bounds) if o), default=stream.size)
+            end = min((o for o in (*handle.offsets, *bounds) if o), default=stream.size())
             header, key = self._header(stream, end, parse_header)
             assert isinstance(header, KeyedHeader)
             try:
                 form = self._form(handle, header, stream)
-                ranges = key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form], bounds)
+                ranges = key_group_ranges(handle.first, handle.offsets, stream.size(), NO_DATA[form], bounds)
             except StateExtractError as error:
                 raise error.at(file=stream.uri) from None
-            most = self._snapshot.operators[operator].max_parallelism
-            content = Content(form, stream.size, end, most, tuple(ranges))
-            return _state_file(operator, subtask, handle, stream, content, header, key)
+            most = self._snapshot.operators[work.operator].max_parallelism
+            content = Content(form, stream.size(), end, most, tuple(ranges))
+            return _state_file(work, stream, content, header, key)
 
-    def _raw(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> list[StateFile]:
+    def _raw(self, work: _Work, handle: KeyGroupsHandle) -> list[StateFile]:
         """Raw keyed state, if it is one of timers."""
         with self._opened(handle.stream) as stream:
             _check_offsets(handle, stream, NO_DATA[BodyKind.RAW] or 0)
             form = BodyKind.RAW
             try:
-                ranges = tuple(key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form]))
+                ranges = tuple(key_group_ranges(handle.first, handle.offsets, stream.size(), NO_DATA[form]))
                 if not ranges or not is_timers(stream.read_at, ranges[0]):
                     return []
                 header = timers_header(stream.read_at, ranges[0])
             except StateExtractError as error:
-                raise stream.moved(error) from None
-            content = Content(form, stream.size, 0, self._snapshot.operators[operator].max_parallelism, ranges)
+                raise _moved(error, stream) from None
+            content = Content(form, stream.size(), 0, self._snapshot.operators[work.operator].max_parallelism, ranges)
             key = repr([(meta.name, meta.serializers) for meta in header.states]).encode()
-            return [_state_file(operator, subtask, handle, stream, content, header, key)]
+            return [_state_file(work, stream, content, header, key)]
 
-    def _operator_state(self, operator: int, subtask: int, handle: OperatorStateHandle) -> list[StateFile]:
+    def _operator_state(self, work: _Work, handle: OperatorStateHandle) -> list[StateFile]:
         if handle.empty or not handle.size:
             return []
         with self._opened(handle.stream) as stream:
-            end = operator_header_end(handle.states, stream.size, stream.read_at)
+            end = operator_header_end(handle.states, stream.size(), stream.read_at)
             header, key = self._header(stream, end, parse_operator_header)
             assert isinstance(header, OperatorHeader)
             form = BodyKind.OPERATOR
             try:
-                parts = tuple(partitions(header, handle.states, stream.size))
-                note = note_of_1_18_0(header, handle.states, stream.size, stream.read_at)
+                parts = tuple(partitions(header, handle.states, stream.size()))
+                note = note_of_1_18_0(header, handle.states, stream.size(), stream.read_at)
             except StateExtractError as error:
-                raise stream.moved(error) from None
-            content = Content(form, stream.size, header.end, partitions=parts, whole=header.compressed)
-            return [_state_file(operator, subtask, handle, stream, content, header, key, note=note)]
+                raise _moved(error, stream) from None
+            content = Content(form, stream.size(), header.end, partitions=parts, whole=header.compressed)
+            return [_state_file(work, stream, content, header, key, note=note)]
 
-    def _form(self, handle: KeyGroupsHandle, header: KeyedHeader, stream: _HandleStream) -> BodyKind:
+    def _form(self, handle: KeyGroupsHandle, header: KeyedHeader, stream: DatabaseFile) -> BodyKind:
         offsets: Sequence[int] = handle.offsets
         if handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE and 0 not in offsets:
             return BodyKind.HEAP
-        if not stream.near:
+        if stream.remote:
             offsets = offsets[:_PROBES] if 0 not in offsets else (0,)
         form = body_kind(handle.code, offsets, handle.first, header.compressed, stream.read_at, states=len(header.states))
         if form is BodyKind.UNDECIDED and len(handle.offsets) > 1:
             return BodyKind.HEAP
         return form
 
-    def _meta_file(self, operator: int, subtask: int, handle: IncrementalHandle) -> StateFile:
+    def _meta_file(self, work: _Work, handle: IncrementalHandle) -> StateFile:
         """RocksDB's own files: the head says which states the database holds."""
         with self._opened(handle.meta) as stream:
-            header, key = self._header(stream, stream.size, parse_header)
-            form, most = BodyKind.SST_FILES, self._snapshot.operators[operator].max_parallelism
-            content = Content(form, stream.size, stream.size, most, shares(handle.key_groups, handle.size))
+            header, key = self._header(stream, stream.size(), parse_header)
+            form, most = BodyKind.SST_FILES, self._snapshot.operators[work.operator].max_parallelism
+            content = Content(form, stream.size(), stream.size(), most, shares(handle.key_groups, handle.size))
             # The head is valid, so the states that cannot be read have names.
-            label = operator_label(self._snapshot.operators[operator])
+            label = operator_label(self._snapshot.operators[work.operator])
             problem: StateExtractError | None = None
             lost: dict[str, StateExtractError] = {}
             try:
@@ -310,17 +309,13 @@ class HeaderReader:
             except StateExtractError as error:
                 problem = self._explained(error).at(file=stream.uri, operator=label)
             lost = {n: self._explained(e).at(operator=label, state=n) for n, e in lost.items()}
-            return _state_file(
-                operator, subtask, handle, stream, content, header, key, problem=problem, lost=lost, handle=handle
-            )
+            return _state_file(work, stream, content, header, key, problem=problem, lost=lost, handle=handle)
 
     def _lost(self, handle: IncrementalHandle) -> dict[str, StateExtractError]:
         """Why states of a database cannot be read, by name. Their SST files are looked for, not opened.
 
         :raises StateExtractError: where none can be read.
         """
-        from stateextract.rocksdb import Opener, RocksOptions, open_rocksdb  # takes long to load
-
         open_file = Opener(self._locator, FilePrefetcher(self._store), self._locator.found.metadata_uri)
         database = open_rocksdb(handle, open_file, RocksOptions(self._verify))
         lost: dict[str, StateExtractError] = {}
@@ -387,18 +382,18 @@ class HeaderReader:
                 if isinstance(part, KeyGroupsHandle):
                     self._bounds.setdefault(part.stream, set()).update(o for o in part.offsets if o)
 
-    def _header(self, stream: _HandleStream, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
+    def _header(self, stream: DatabaseFile, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
         if end < 0:
             raise FormatError("the first element begins inside the header", file=stream.uri)
         if end > _LARGEST_HEAD:
             raise FormatError(
                 f"the first data begins only at {end}", file=stream.uri, expected="a header of less than 64 MiB before it"
             )
-        if end > stream.size:
+        if end > stream.size():
             raise FormatError(
                 f"the first data begins only at {end}",
                 file=stream.uri,
-                expected=f"an offset in the file's {stream.size} bytes",
+                expected=f"an offset in the file's {stream.size()} bytes",
             )
         data = stream.read_at(0, end)
         with self._lock:
@@ -407,22 +402,22 @@ class HeaderReader:
             try:
                 known = (parse(data, 0, end), data)
             except StateExtractError as error:
-                raise stream.moved(error) from None
+                raise _moved(error, stream) from None
             with self._lock:
                 known = self._headers.setdefault((parse is parse_header, data), known)
         return known
 
     # -- streams
 
-    def _opened(self, handle: StreamHandle) -> _HandleStream:
+    @contextmanager
+    def _opened(self, handle: StreamHandle) -> Iterator[DatabaseFile]:
         (handle,) = handle.streams()  # the one inside, if key groups are nested
-        if isinstance(handle, InlineHandle):
-            start = self._inline.get(id(handle), 0)
-            return _HandleStream(self._locator.found.metadata_uri, start, handle.size, handle.data, None)
         location = self._locator.locate(handle)
         if location.uri is None:
-            return _HandleStream(self._locator.found.metadata_uri, 0, location.size, location.inline or b"", None)
-        return _HandleStream(location.uri, location.start, location.size, None, self._store)
+            yield Inline(location.inline or b"", self._locator.found.metadata_uri, self._inline.get(id(handle), 0))
+            return
+        with closing(FileRange(self._store.open(location.uri), location.uri, location.start, location.size)) as file:
+            yield file
 
     def _find_inline(self, handles: Iterator[KeyedStateHandle | OperatorStateHandle]) -> None:
         """Positions of inline state in ``_metadata``, so that tasks read it there and no split has to carry it.
@@ -440,37 +435,11 @@ class HeaderReader:
                     cursor = max(cursor, position)
 
 
-class _HandleStream:
-    """The bytes of one stream handle, wherever they lie."""
-
-    def __init__(self, uri: str, start: int, size: int, inline: bytes | None, store: Store | None) -> None:
-        self.uri = uri
-        self.start = start
-        self.size = size
-        self._inline = inline
-        self._file = store.open(uri) if store is not None else None
-        self.near = inline is not None or "://" not in uri
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        """Bytes from ``offset`` of the stream on, fewer only at its end."""
-        length = max(0, min(length, self.size - offset))
-        if self._inline is not None:
-            return self._inline[offset : offset + length]
-        assert self._file is not None
-        return self._file.read_at(self.start + offset, length)
-
-    def moved(self, error: StateExtractError) -> StateExtractError:
-        """The error with its offset counted in the file."""
-        if error.offset is not None:
-            error.offset += self.start
-        return error.at(file=self.uri)
-
-    def __enter__(self) -> _HandleStream:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+def _moved(error: StateExtractError, stream: DatabaseFile) -> StateExtractError:
+    """The error with its offset counted in the file."""
+    if error.offset is not None:
+        error.offset += stream.start
+    return error.at(file=stream.uri)
 
 
 def operator_label(operator: OperatorState) -> str:
@@ -478,11 +447,11 @@ def operator_label(operator: OperatorState) -> str:
     return operator.uid or operator.name or operator.id
 
 
-def _check_offsets(handle: KeyGroupsHandle, stream: _HandleStream, least: int) -> None:
+def _check_offsets(handle: KeyGroupsHandle, stream: DatabaseFile, least: int) -> None:
     for number, offset in enumerate(handle.offsets, handle.first):
-        if not least <= offset <= stream.size:
+        if not least <= offset <= stream.size():
             raise FormatError(
-                f"key group {number} begins at {offset} of a file of {stream.size} bytes",
+                f"key group {number} begins at {offset} of a file of {stream.size()} bytes",
                 file=stream.uri,
                 key_group=number,
             )
@@ -502,8 +471,7 @@ def _usual_form(work: _Work) -> BodyKind:
 
 
 def _state_file(
-    operator: int, subtask: int, of: KeyGroupsHandle | OperatorStateHandle | IncrementalHandle, stream: _HandleStream,
-    content: Content, header: Header, key: bytes, **more: Any,
-) -> StateFile:  # fmt: skip
-    place = stream.uri, stream.start, stream.size
-    return StateFile(operator, subtask, of.kind, content.form, *place, content, header, key, **more)
+    work: _Work, stream: DatabaseFile, content: Content, header: Header, key: bytes, **more: Any
+) -> StateFile:
+    place = stream.uri, stream.start, stream.size()
+    return StateFile(work.operator, work.subtask, work.handle.kind, content.form, *place, content, header, key, **more)
