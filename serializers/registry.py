@@ -48,7 +48,7 @@ class SerializerSnapshot:
 
     @property
     def is_unknown(self) -> bool:
-        """Nobody knows its class; only its extent could be found."""
+        """Its class is not known; only its extent could be found."""
         return "unknown" in self.details
 
 

@@ -47,7 +47,7 @@ _FOLDERS_LOOKED_INTO = 200
 _PREFIXES_KEPT = 16
 _UNFINISHED = "an unfinished checkpoint cannot be read: wait for the next one or take a savepoint"
 _MOVED = "if the snapshot was moved, set --path-map OLD=NEW for the part of the path that changed"
-_BESIDE = (
+_NOT_NEXT_TO_METADATA = (
     "it should be in the directory of _metadata: copy it there, or set --path-map OLD=NEW with that directory and the one that "
     "has the file (the checkpoints of a job that claimed a native savepoint name the savepoint's files as if they were in "
     "their own directory; Flink itself cannot restore those)"
@@ -131,7 +131,7 @@ def _newest(job: str, numbers: Sequence[int], store: Store) -> FoundSnapshot:
         if complete:
             note = f"chk-{number} is the newest complete checkpoint of {len(numbers)} in {job}"
             if skipped:
-                note += f"; passed over without {METADATA}: {abbreviate(skipped)}"
+                note += f"; skipped, without {METADATA}: {abbreviate(skipped)}"
             return FoundSnapshot(join(directory, METADATA), directory, note)
         skipped.append(f"chk-{number}")
     raise SnapshotNotFoundError(
@@ -302,7 +302,7 @@ class Locator:
         missing = self.explain(
             MissingFileError(
                 f"a file of the snapshot is missing; looked for it at {abbreviate(looked, 12)}",
-                advice=_BESIDE if relative else _MOVED,
+                advice=_NOT_NEXT_TO_METADATA if relative else _MOVED,
                 file=original,
             )
         )

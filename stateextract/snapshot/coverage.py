@@ -1,4 +1,4 @@
-"""The coverage report: every operator and state of a snapshot, and what became of it. Nothing is silently missing.
+"""The coverage report: every operator and state of a snapshot, and what became of it. Nothing is left out of it.
 
 An :class:`CoverageEntry` is made by the plan for everything that ``_metadata`` lists, whatever its kind, and filled in from
 the reports of the tasks. The report is ``_coverage.json`` next to the data and a table on the screen.

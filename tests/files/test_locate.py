@@ -59,7 +59,7 @@ def test_newest_complete_checkpoint_by_number(tmp_path: Path) -> None:
     found = find_snapshot(str(job), Store())
     assert found.directory_uri == f"{job}/chk-10"
     assert found.note == (
-        f"chk-10 is the newest complete checkpoint of 4 in {job}; passed over without _metadata: chk-12, chk-11"
+        f"chk-10 is the newest complete checkpoint of 4 in {job}; skipped, without _metadata: chk-12, chk-11"
     )
     # The same from one level up, as long as it is the only job there.
     assert find_snapshot(str(tmp_path), Store()) == found

@@ -1,4 +1,4 @@
-"""Needles: bytes that the serialized form of a value contains for certain, so that entries without them are not looked at.
+"""Patterns: bytes that the serialized form of a value contains for certain, so that entries without them are not looked at.
 
 Only forms that Flink writes in one way have any: whole numbers, strings without replaced characters, bytes, and what
 consists of them. Bytes that are always adjacent make one pattern; of several patterns the longest is used.

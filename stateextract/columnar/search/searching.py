@@ -21,7 +21,7 @@ FEW = 1 << 8
 AnyDecoder: TypeAlias = Decoder | PairDecoder
 
 _TRIALS = 16
-"""Needles after which searching ends, if they are not rare."""
+"""Matches after which searching ends, if they are not rare."""
 _RARE = 8
 """Of a rare pattern, this many times as many entries are skipped as are decoded."""
 
