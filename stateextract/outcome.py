@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum, StrEnum
+from typing import Self
 
 
-class Status(StrEnum):
-    """What became of a state, or what a forecast says will become of it. ``meaning`` explains it in a sentence."""
+class _Word(StrEnum):
+    """A word, which ``meaning`` explains in a sentence."""
 
     meaning: str
 
-    def __new__(cls, word: str, meaning: str = "") -> Status:
+    def __new__(cls, word: str, meaning: str = "") -> Self:
         """Make a member of its word and its meaning."""
         made = str.__new__(cls, word)
         made._value_ = word
         made.meaning = meaning
         return made
+
+
+class Status(_Word):
+    """What became of a state, or what a forecast says will become of it."""
 
     DECODED = "decoded", "Every row is read, or can be read, in typed columns."
     UNCERTAIN = (
@@ -49,17 +54,8 @@ class Status(StrEnum):
     NOT_CHECKED = "not checked", "`validate` cannot decode it, so it did not check all of its bytes."
 
 
-class Verdict(StrEnum):
-    """Whether Flink would restore a state into another job: what ``check`` says. ``meaning`` explains it in a sentence."""
-
-    meaning: str
-
-    def __new__(cls, word: str, meaning: str = "") -> Verdict:
-        """Make a member of its word and its meaning."""
-        made = str.__new__(cls, word)
-        made._value_ = word
-        made.meaning = meaning
-        return made
+class Verdict(_Word):
+    """Whether Flink would restore a state into another job: what ``check`` says."""
 
     AS_IS = "restores as is", "Flink accepts the state, and the job reads what was written."
     MIGRATED = "restores after migration", "Flink accepts the state and writes it anew with the new serializer."
@@ -95,7 +91,7 @@ class SnapshotStatus(StrEnum):
         "files missing", "A file that it needs is not there, or has another size. The reason names one.", Status.MISSING,
     )  # fmt: skip
     UNREADABLE = "unreadable", "Its `_metadata` or its `completedCheckpoint` file cannot be read.", Status.UNREADABLE
-    SKIPPED = "skipped", "Flink passes over this entry of the high-availability store.", Status.SKIPPED
+    SKIPPED = "skipped", "Flink skips this entry of the high-availability store.", Status.SKIPPED
 
 
 class ExitCode(IntEnum):

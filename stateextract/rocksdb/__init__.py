@@ -1,7 +1,7 @@
 """RocksDB's files, read without RocksDB: native checkpoints and savepoints of Flink's RocksDB and ForSt backends."""
 
 from stateextract.rocksdb.access import DatabaseFile, Opener
-from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, SstState, first_files, local_files, open_rocksdb
+from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, first_files, local_files, open_rocksdb
 from stateextract.rocksdb.splits import KeyGroupSplit, key_group_sizes, propose_splits
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "PairSource",
     "RocksDB",
     "RocksOptions",
-    "SstState",
     "first_files",
     "key_group_sizes",
     "local_files",

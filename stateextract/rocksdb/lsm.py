@@ -34,7 +34,7 @@ from stateextract.rocksdb.access import (
     nothing,
     read_exactly,
 )
-from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
+from stateextract.rocksdb.manifest import Family, LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
 from stateextract.rocksdb.ranges import EVERYTHING, KeyRange, KeyRanges, clipped, meeting
 from stateextract.rocksdb.runs import Run, runs_of
@@ -53,23 +53,6 @@ class RocksOptions:
 
     verify_checksums: bool = True
     engine: str = "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class SstState:
-    """A column family: one state of the operator.
-
-    :param files: its live SST files.
-    """
-
-    id: int
-    name: str
-    files: tuple[LiveFile, ...]
-
-    @property
-    def size(self) -> int:
-        """Bytes of its files."""
-        return sum(live.size for live in self.files)
 
 
 class PairSource(Protocol):
@@ -255,7 +238,7 @@ class RocksDB:
         self,
         handle: IncrementalHandle,
         files: dict[str, StreamHandle],
-        families: dict[str, SstState],
+        families: dict[str, Family],
         open_file: OpenHandle,
         options: RocksOptions,
         expect: ExpectHandle | None = None,
@@ -351,7 +334,7 @@ class RocksDB:
             if file in self._files:
                 yield self._files[file]
 
-    def family(self, name: str) -> SstState:
+    def family(self, name: str) -> Family:
         """The column family of a state.
 
         :raises FormatError: if there is none.
@@ -484,12 +467,12 @@ def open_rocksdb(
     return RocksDB(handle, files, families, open_file, options, expect, identify)
 
 
-def _families(data: bytes, verify: bool) -> dict[str, SstState]:
-    families: dict[str, SstState] = {}
+def _families(data: bytes, verify: bool) -> dict[str, Family]:
+    families: dict[str, Family] = {}
     for family in parse_manifest(data, verify=verify).families:
         if family.name in families:
             raise FormatError(f"two column families are called {family.name!r}")
-        families[family.name] = SstState(family.id, family.name, tuple(family.files.values()))
+        families[family.name] = family
     return families
 
 

@@ -50,11 +50,24 @@ class LiveFile:
 
 @dataclass(slots=True)
 class Family:
-    """A column family: in Flink's databases, one state."""
+    """A column family: in Flink's databases, one state of the operator.
+
+    :param by_number: its live SST files.
+    """
 
     id: int
     name: str
-    files: dict[int, LiveFile] = field(default_factory=dict)
+    by_number: dict[int, LiveFile] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[LiveFile, ...]:
+        """Its live SST files."""
+        return tuple(self.by_number.values())
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(live.size for live in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +79,7 @@ class Version:
 
     @property
     def live_files(self) -> tuple[LiveFile, ...]:
-        return tuple(live for family in self.families for live in family.files.values())
+        return tuple(live for family in self.families for live in family.files)
 
 
 @dataclass(slots=True)
@@ -177,13 +190,13 @@ def _apply(families: dict[int, Family], edit: _Edit, offset: int) -> None:
         return
     # Deletions first: a file that moves to another level is deleted and added in one edit.
     for level, number in edit.deleted:
-        if number not in family.files or family.files[number].level != level:
+        if number not in family.by_number or family.files[number].level != level:
             raise FormatError(f"file {number} of level {level} is deleted, but was never there", offset=offset)
-        del family.files[number]
+        del family.by_number[number]
     for live in edit.new:
-        if live.number in family.files:
+        if live.number in family.by_number:
             raise FormatError(f"file {live.number} is added twice", offset=offset)
-        family.files[live.number] = live
+        family.by_number[live.number] = live
 
 
 class _Cursor:

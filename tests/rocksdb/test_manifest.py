@@ -23,7 +23,7 @@ def live(level: int, number: int, key: bytes = b"\x01k", custom: bytes = b"") ->
 
 def files(*records: bytes) -> dict[str, list[tuple[int, int]]]:
     version = parse_manifest(log_file(records))
-    return {family.name: [(one.level, one.number) for one in family.files.values()] for family in version.families}
+    return {family.name: [(one.level, one.number) for one in family.files] for family in version.families}
 
 
 def test_bytes_of_flink() -> None:
