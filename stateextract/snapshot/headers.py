@@ -204,7 +204,7 @@ class HeaderReader:
         if not isinstance(work.handle, ChangelogHandle):
             return self._files(work)
         try:
-            return self._changelog(work.operator, work.subtask, work.handle)
+            return self._changelog(work, work.handle)
         except Exception as error:
             return [self._failed(work, error)]
 
@@ -329,17 +329,17 @@ class HeaderReader:
 
     # -- changelogs
 
-    def _changelog(self, operator: int, subtask: int, handle: ChangelogHandle) -> Changelog | list[StateFile]:
+    def _changelog(self, work: _Work, handle: ChangelogHandle) -> Changelog | list[StateFile]:
         from stateextract.snapshot.changelogs import Changelog, materialized_parts, open_log
 
         parts = []
         for part in materialized_parts(handle):
-            for file in self._files(_Work(operator, subtask, part)):
+            for file in self._files(replace(work, handle=part)):
                 if file.problem is not None:
                     return [replace(file, kind=handle.kind, form=BodyKind.CHANGELOG, content=None)]
                 parts.append((part, file))
         log = open_log(handle, self._locator, lambda: self._metadata, self._codec, self._verify, self._changelog_files)
-        changelog = Changelog(operator, subtask, handle, log, parts)
+        changelog = Changelog(work.operator, work.subtask, handle, log, parts)
         changelog.look()
         return changelog
 

@@ -75,9 +75,9 @@ def _heads(patch: pytest.MonkeyPatch, fails: Raise) -> None:
     for name in ("_operator_state", "_key_groups", "_raw", "_meta_file", "_changelog"):
         method = getattr(heads.HeaderReader, name)
 
-        def failing(self: Any, operator: int, subtask: int, handle: Any, *, method: Callable[..., Any] = method) -> Any:
-            fails(heads.operator_label(self._snapshot.operators[operator]))
-            return method(self, operator, subtask, handle)
+        def failing(self: Any, work: Any, handle: Any, *, method: Callable[..., Any] = method) -> Any:
+            fails(heads.operator_label(self._snapshot.operators[work.operator]))
+            return method(self, work, handle)
 
         patch.setattr(heads.HeaderReader, name, failing)
 
