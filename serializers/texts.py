@@ -7,23 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from stateextract.columnar.convert.dates import civil_date, date_text, year_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Text
 
 _TWO: Final = tuple(f"{n:02}" for n in range(60))
 _MINUTES: Final = tuple(f"{n // 60:02}:{n % 60:02}" for n in range(24 * 60))
-
-
-def date_text(year: int, month: int, day: int) -> str:
-    """``LocalDate.toString()``."""
-    return f"{year_text(year)}-{month:02}-{day:02}"
-
-
-def year_text(year: int) -> str:
-    """At least four digits, a sign beyond those."""
-    if year > 9999:
-        return f"+{year}"
-    return f"-{-year:04}" if year < 0 else f"{year:04}"
 
 
 def time_text(hour: int, minute: int, second: int, nanos: int) -> str:
@@ -98,19 +87,7 @@ def moment_text(millis: int) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _day_text(days: int) -> str:
-    return date_text(*civil(days))
-
-
-def civil(days: int) -> tuple[int, int, int]:
-    """Year, month and day from days since 1970, for any number of them."""
-    days += 719_468
-    era, of_era = divmod(days, 146_097)
-    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year = of_era - (365 * year + year // 4 - year // 100)
-    month = (5 * of_year + 2) // 153
-    day = of_year - (153 * month + 2) // 5 + 1
-    month = month + 3 if month < 10 else month - 9
-    return year + 400 * era + (month <= 2), month, day
+    return date_text(*civil_date(days))
 
 
 def duration_text(seconds: int, nanos: int) -> str:

@@ -32,7 +32,6 @@ from serializers.kryo import jackson
 from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
 from serializers.protobuf import whole_json
 from serializers.texts import (
-    date_text,
     date_time_text,
     duration_text,
     instant_text,
@@ -40,6 +39,7 @@ from serializers.texts import (
     shortest_single,
     time_text,
 )
+from stateextract.columnar.convert.dates import date_text
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.errors import ValueRefusedError
 from stateextract.printable import json_escapes

@@ -190,7 +190,7 @@ def _apply(families: dict[int, Family], edit: _Edit, offset: int) -> None:
         return
     # Deletions first: a file that moves to another level is deleted and added in one edit.
     for level, number in edit.deleted:
-        if number not in family.by_number or family.files[number].level != level:
+        if number not in family.by_number or family.by_number[number].level != level:
             raise FormatError(f"file {number} of level {level} is deleted, but was never there", offset=offset)
         del family.by_number[number]
     for live in edit.new:

@@ -16,11 +16,11 @@ from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT
 from serializers.sql_type import LogicalType
 from serializers.tuples import ROW_SNAPSHOT, RUNTIME
+from stateextract.columnar.convert.dates import civil_date
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UsageError
 from stateextract.state.keys import row_hash
 from stateextract.state.keys.java_hash import java_hashes
-from stateextract.state.keys.java_values import civil_date
 from stateextract.state.keys.key_groups import key_group_of_hash, key_groups, key_scalar
 from stateextract.state.keys.lookup import groups_by_serializer
 from stateextract.state.keys.row_hash import binary_rows

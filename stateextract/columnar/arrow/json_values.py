@@ -12,8 +12,6 @@ date                            text as in ISO 8601; years beyond 9999 with a si
 list; map; struct               array; array of ``{"key": …, "value": …}``; object
 null                            ``null``
 ==============================  =======================================================================
-
-Formats dates itself, because Python's end with the year 9999.
 """
 
 from __future__ import annotations
@@ -22,6 +20,8 @@ import math
 from typing import Any
 
 import pyarrow as pa
+
+from stateextract.columnar.convert.dates import civil_date, date_text
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
@@ -52,16 +52,7 @@ def json_value(scalar: pa.Scalar) -> Any:
 
 def iso_date(days: int) -> str:
     """``2024-02-29`` of days since 1970, in the proleptic ISO calendar, for any year."""
-    # Days from 0000-03-01 on, so that the leap day is the last of its year.
-    era, day = divmod(days + 719_468, 146_097)
-    year_of_era = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
-    day_of_year = day - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    month = (5 * day_of_year + 2) // 153
-    day_of_month = day_of_year - (153 * month + 2) // 5 + 1
-    month = month + 3 if month < 10 else month - 9
-    year = year_of_era + era * 400 + (month <= 2)
-    sign = "-" if year < 0 else "+" if year > 9999 else ""
-    return f"{sign}{abs(year):04}-{month:02}-{day_of_month:02}"
+    return date_text(*civil_date(days))
 
 
 def iso_timestamp(value: int, unit: str, utc: bool) -> str:

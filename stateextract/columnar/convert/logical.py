@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from stateextract.columnar.convert import numbers
 from stateextract.columnar.convert.conversions import MORE
+from stateextract.columnar.convert.dates import date_text
 from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.convert.wire_columns import (
     Context,
@@ -263,7 +264,7 @@ def _epoch_days(year: Ints, month: Ints, day: Ints, valid: Mask) -> Ints:
         years = year[others]
         leap = (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
         possible[others] = leap & (month[others] == 2) & (day[others] == 29) & (np.abs(years) <= _MAX_YEAR)
-    require(possible, valid, lambda i: f"the date {_iso_date(year[i], month[i], day[i])}")
+    require(possible, valid, lambda i: f"the date {date_text(year[i], month[i], day[i])}")
     # Years that begin in March, so that the leap day is the last one; there is one in 4 years, but none in 3 centuries of 4.
     march_year = year - (month <= 2)
     century = march_year // 100
@@ -278,17 +279,12 @@ def _day_seconds(hour: Ints, minute: Ints, second: Ints, nanos: Ints, valid: Mas
     return hour * 3600 + minute * 60 + second
 
 
-def _iso_date(year: int, month: int, day: int) -> str:
-    sign = "-" if year < 0 else "+" if year > 9999 else ""
-    return f"{sign}{abs(year):04}-{month:02}-{day:02}"
-
-
 def _local_date(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     year, month, day = parts_of(array, valid, _EPOCH)
     valid = valid & (year != _INT.min)
     days = _epoch_days(year, month, day, valid)
     fits = (days >= _INT.min) & (days <= _INT.max)
-    valid = fitting(fits, valid, node, ctx, lambda i: f"the date {_iso_date(year[i], month[i], day[i])}")
+    valid = fitting(fits, valid, node, ctx, lambda i: f"the date {date_text(year[i], month[i], day[i])}")
     return column(node.type, np.where(valid, days, 0).astype(np.int32), valid)
 
 
@@ -299,7 +295,7 @@ def _local_datetime(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -
     valid = valid & ~no_date
 
     def describe(i: int) -> str:
-        return f"the date-time {_iso_date(year[i], month[i], day[i])} {hour[i]:02}:{minute[i]:02}:{second[i]:02}"
+        return f"the date-time {date_text(year[i], month[i], day[i])} {hour[i]:02}:{minute[i]:02}:{second[i]:02}"
 
     days = _epoch_days(year, month, day, valid)
     seconds = days * 86_400 + _day_seconds(hour, minute, second, nanos, valid)

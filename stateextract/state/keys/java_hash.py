@@ -28,8 +28,9 @@ from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT, SET_SNAPSHOT
 from serializers.scalars import BASE, NUMBERS
 from serializers.sql import ROW_DATA_SNAPSHOT, TYPEUTILS
 from serializers.tuples import ROW_SNAPSHOT, RUNTIME
+from stateextract.columnar.convert.dates import civil_date
 from stateextract.columnar.convert.policy import Policy
-from stateextract.state.keys.java_values import REPLACEMENT, civil_date, signed, time_nanos
+from stateextract.state.keys.java_values import REPLACEMENT, signed, time_nanos
 from stateextract.state.keys.row_hash import binary_row_hashes, row_bytes_hash
 
 PossibleHashes = frozenset[int] | None

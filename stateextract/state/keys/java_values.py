@@ -22,16 +22,6 @@ def unscaled(value: Decimal, scale: int) -> int:
     return -number if sign else number
 
 
-def civil_date(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a number of days since 1970, in the proleptic ISO calendar, for any year."""
-    era, of_era = divmod(days + 719_468, 146_097)
-    of_year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-    day = of_era - (365 * of_year + of_year // 4 - of_year // 100)
-    shifted = (5 * day + 2) // 153
-    month = shifted + 3 if shifted < 10 else shifted - 9
-    return era * 400 + of_year + (month <= 2), month, day - (153 * shifted + 2) // 5 + 1
-
-
 def time_nanos(text: str) -> int | None:
     """Nanoseconds since midnight of ``HH:MM[:SS[.fffffffff]]``; ``None`` where it is none."""
     clock, _, fraction = text.partition(".")
