@@ -94,7 +94,7 @@ class DiffRunner:
                     for text in counters.of(name).problems]  # fmt: skip
             if not lost:
                 for state in states.values():
-                    yield from self._state(state, gathered, all_counters)
+                    yield from self._state(unit, state, gathered, all_counters)
         if lost:
             yield from self._in_full(unit, states, lost[0])
 
@@ -174,7 +174,7 @@ class DiffRunner:
                 gathered.drop(name)
             for name, state in states.items():
                 if name not in lost:
-                    yield from self._state(state, gathered, all_counters)
+                    yield from self._state(unit, state, gathered, all_counters)
         yield from self._lost(unit, {name: states[name] for name in lost}, all_counters)
 
     def _gathered(
@@ -220,23 +220,31 @@ class DiffRunner:
                 gathered.add(side, piece.state, piece.batch)
 
     def _state(
-        self, state: DiffState, gathered: SpillingRowBuffer, all_counters: tuple[Counters, Counters]
+        self, unit: DiffUnit, state: DiffState, gathered: SpillingRowBuffer, all_counters: tuple[Counters, Counters]
     ) -> Iterator[StateDiff]:
+        """A state whose rows cannot be compared does not stop the others, unless it has to be compared."""
         assert state.how is not None
         assert state.output is not None
-        options = self._context.options
+        options, compared = self._context.options, False
         try:
             for before, after in gathered.parts(state.name):
                 counts = DiffCounts()
                 rows = compare(state.how, before, after, counts, self._context.rows, options.bits)
+                compared = True
                 yield StateDiff(state, counts, None if rows is None else as_text(rows, state.output, self._policy))
-        except StateExtractError as error:
-            raise error.at(operator=state.label, state=state.name) from None
-        except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
-            raise UnsupportedError(
-                f"rows cannot be compared: {error}", operator=state.label, state=state.name,
-                advice="leave the state out with --state, or compare it flattened",
-            ) from None  # fmt: skip
+        except (StateExtractError, pa.ArrowInvalid, pa.ArrowCapacityError) as error:
+            problem = error if isinstance(error, StateExtractError) else UnsupportedError(
+                f"rows cannot be compared: {error}", advice="leave the state out with --state, or compare it flattened"
+            )  # fmt: skip
+            problem = problem.at(operator=state.label, state=state.name)
+            if not self._context.sides[1].options.lenient:
+                raise problem from None
+            groups = list(unit.key_groups or (_NO_KEY_GROUP,))
+            if not compared and len(groups) > 1:
+                yield from self._lost(unit, {state.name: state}, all_counters)
+            else:
+                yield StateDiff(state, DiffCounts(left_out=groups, reasons=[str(problem)]))
+            return
         adjusted: dict[str, int] = {}
         for counters in all_counters:
             for name, count in counters.of(state.name).counts.as_dict().items():

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stateextract.diff.plan import DiffOptions
+from stateextract.errors import ValueRefusedError
 from stateextract.metadata.uid import operator_id
 from tests.diff.pairs import Found, Key, changes_found, changes_of_input, found, golden
 from tests.golden.expected import DATA, load
@@ -90,6 +91,17 @@ def test_pickles_are_compared_as_they_are_stored() -> None:
     differing = {key[2]: counts.changed for key, counts in result.counts.items() if counts.differs}
     assert differing == {"numpy": 3}
     assert sum(counts.before for key, counts in result.counts.items() if key[1] == "keyed") == 133
+
+
+def test_rows_that_cannot_be_distinguished_leave_out_their_key_group_only() -> None:
+    """PyFlink's aggregation has rows of three kinds under one key, whose column does not show the kind."""
+    snapshot = golden("f23-pyflink-tables-checkpoint")
+    result = found(snapshot, snapshot)
+    counts = result.counts[result.named("python-state-accumulators")]
+    assert (counts.before, counts.after, counts.differs, counts.left_out) == (2, 2, False, [3])
+    assert "two rows of one snapshot have the same key" in counts.reasons[0]
+    with pytest.raises(ValueRefusedError, match="key group 3"):
+        found(snapshot, snapshot, strict=True)
 
 
 @pytest.mark.parametrize(
