@@ -94,7 +94,7 @@ def test_pickles_are_compared_as_they_are_stored() -> None:
 
 
 def test_rows_that_cannot_be_distinguished_leave_out_their_key_group_only() -> None:
-    """PyFlink's aggregation has rows of three kinds under one key, whose column does not show the kind."""
+    """Of this state the file has three entries whose keys are the same bytes."""
     snapshot = golden("f23-pyflink-tables-checkpoint")
     result = found(snapshot, snapshot)
     counts = result.counts[result.named("python-state-accumulators")]
