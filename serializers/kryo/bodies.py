@@ -217,7 +217,7 @@ def calendar(class_name: str) -> Body:
         first_day, minimal_days = wire.vint_signed(s), wire.vint_signed(s)
         wire.zigzag_long(s)  # when the Gregorian calendar begins
         return Obj(class_name, "fields", {
-            "time": time, "zone": zone, "lenient": lenient, "firstDayOfWeek": first_day,
+            "zone": zone, "time": time, "lenient": lenient, "firstDayOfWeek": first_day,
             "minimalDaysInFirstWeek": minimal_days,
         })  # fmt: skip
 

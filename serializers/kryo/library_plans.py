@@ -138,7 +138,7 @@ def _joda_fields(*names: str) -> Make:
         form = asked.column.form
         texts: dict[str, KryoPlan] = {"chronology": StringOr("ISO"), "zone": StringOr(None)}
         if asked.column is ANY:
-            parts: list[tuple[str | None, KryoPlan]] = [(name, texts.get(name, _DATE)) for name in names]
+            parts: list[tuple[str | None, KryoPlan]] = [(name, texts.get(name, DATE)) for name in names]
             if names[-1] == "zone":  # which is in front of the calendar in the JSON
                 parts[-2:] = [(None, texts["chronology"]), parts[-1], ("chronology", _ISO)]
             return Fields(tuple(parts))
@@ -149,7 +149,7 @@ def _joda_fields(*names: str) -> Make:
     return make
 
 
-_DATE: Final = JsonScalar("java.util.Date", "time", wrapped=True, quoted=True)
+DATE: Final = JsonScalar("java.util.Date", "time", wrapped=True, quoted=True)
 _ISO: Final = JsonScalar("", "constant", names=('"ISO"',))
 _LIBRARY: Final[dict[str, Make]] = {
     "UnmodifiableCollectionsSerializer": _view,
@@ -182,4 +182,4 @@ _LIBRARY: Final[dict[str, Make]] = {
 }
 """By the names in kryo-serializers' package. Parts of lists, calendars and bits need to be computed."""
 
-__all__ = ["arrays_as_list", "pattern", "plan", "text"]
+__all__ = ["DATE", "arrays_as_list", "pattern", "plan", "text"]

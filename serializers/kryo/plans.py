@@ -97,7 +97,10 @@ _COMMONEST: Final = (
     "java.lang.Integer", "java.lang.String", "java.lang.Long", "java.lang.Double", "java.lang.Boolean", "java.util.ArrayList",
     "java.util.HashMap",
 )  # fmt: skip
-_DESCRIBED: Final = ("java.util.concurrent.TimeUnit", _TIME + "DayOfWeek", _TIME + "Month", "java.io.File")
+_DESCRIBED: Final = (
+    "java.util.concurrent.TimeUnit", _TIME + "DayOfWeek", _TIME + "Month", "java.io.File",
+    *(f"{_UTIL}{name}SummaryStatistics" for name in ("Int", "Long", "Double")),
+)  # fmt: skip
 """Enums and classes with fields that are not the user's. Those with type parameters would make a place more for each."""
 _HOLDERS: Final = (
     _UTIL + "Optional", *(f"{_UTIL}Optional{name}" for name in ("Int", "Long", "Double")), _UTIL + "EnumSet",
@@ -118,12 +121,13 @@ _CHARSETS: Final = tuple(
 _TEXTS5: Final = ("java.net.URL", _TIME + "ZoneRegion", _TIME + "ZoneId", "java.nio.charset.Charset")
 _TEXTS2: Final = ("java.util.regex.Pattern",)
 """Classes that one version of Kryo writes as strings."""
+_CALENDARS: Final = (_UTIL + "GregorianCalendar", _UTIL + "Calendar")
 _ORDERS: Final = frozenset(["java.util.Comparator", "scala.math.Ordering"])
 _NOTHING: Final = Fields(())
 _T: Final = JsonScalar("", "constant", names=("T",))
 _COMPONENTS: Final = (
     "java.lang.Object", "java.lang.Number", "java.util.UUID", "java.math.BigDecimal", "java.math.BigInteger", "java.util.Date",
-    _TIME + "Instant",
+    _TIME + "Instant", "java.io.Serializable", "java.lang.Comparable",
 )  # fmt: skip
 WIDTHS: Final = {"short": 2, "char": 2, "float": 4, "double": 8}
 """Bytes of the elements of arrays, where they are more than one."""
@@ -148,7 +152,7 @@ _ALSO: Final = {
     "scala.util.Try": ("scala.util.Success",),
 }
 """Classes that are where another one is declared."""
-_MOST: Final = 5000
+_MOST: Final = 6000
 """Operations, about, of one place. Lists of lists of many classes would otherwise have programs of any size."""
 
 
@@ -209,6 +213,7 @@ class Plans:
         self.single_json = self._single_json()
         self.texts = self._texts2() if kryo.flavour == 2 else self._texts5()
         self.optional_json = self._optional_json()
+        self.fields_json = self._fields_json()
         self.places: dict[Any, AnyOf] = {}
         self.table = JsonTable([], [])
         self.json: dict[Any, JsonAny | JsonRef] = {}
@@ -524,6 +529,8 @@ class Plans:
         if known in self.texts:
             content = self.texts[known]
             return Wrapped(content) if column is ANY else content if column.layout == STRING.layout else None
+        if column is ANY and known in self.fields_json:
+            return self.fields_json[known]
         if column is ANY and known in self.optional_json:
             return Wrapped(self.optional_json[known])
         if known == "java.util.regex.Pattern":
@@ -776,7 +783,7 @@ class Plans:
         users += [constant for name in users for constant in self._constants(name)]
         known = (*_COMMONEST, *self.kryo.registrations.ids.values(), *self.library)
         of_scala = (*scala_plans.LISTS, *scala_plans.MAPS, *scala_plans.OTHERS) if self.has_scala else ()
-        singles = (*self.single_json, *self.texts)
+        singles = (*self.single_json, *self.texts, *self.fields_json)
         return dict.fromkeys((*known, *_LISTS, *_MAPS, *_HOLDERS, *users, *singles, *_DESCRIBED, *of_scala))
 
     def _json_body(self, asked: Asked) -> KryoPlan | None:
@@ -836,6 +843,16 @@ class Plans:
             name: JsonScalar(name, *how, wrapped=True, quoted=how[0] in quoted) for name, how in wrapped.items()
         }
 
+    @staticmethod
+    def _fields_json() -> dict[str, Fields]:
+        """Classes of the JDK that are objects with fields as JSON."""
+        text, number = JsonScalar("", "string"), JsonScalar("", "number", 0)
+        calendar = Fields((
+            ("zone", text), ("time", library_plans.DATE), ("lenient", JsonScalar("", "boolean")), ("firstDayOfWeek", number),
+            ("minimalDaysInFirstWeek", number), (None, Varying("zigzag long")),
+        ))  # fmt: skip
+        address = Fields((("host", text), ("port", number)))
+        return {"java.net.InetSocketAddress": address, **dict.fromkeys(_CALENDARS, calendar)}
 
     def _optional_json(self) -> dict[str, Optional]:
         two = self.kryo.flavour == 2

@@ -123,7 +123,7 @@ def earlier_object(m: Machine, wire: int, reference: int) -> None:
 @inlined
 def name_size(m: Machine) -> int:
     """How many bytes a class name takes that begins at the position: up to one with the highest bit, or behind a length plus
-    one of two bytes."""
+    one of two bytes. A length of one byte is no name of the program's, so it may be taken for another one."""
     n: int = 0
     if load_u8(m.src + m.pos) < 0x80:
         while True:
@@ -141,7 +141,8 @@ def name_size(m: Machine) -> int:
         n = (load_u8(m.src + m.pos) & 0x3F | load_u8(m.src + m.pos + 1) << 6) + 1
         if n > MAX_NAME:
             m.stop(SLOW)
-    m.require(n)
+    if n > m.end - m.pos:
+        m.stop(SLOW)
     return n
 
 
