@@ -324,7 +324,7 @@ def _form(form: PayloadForm, *first: str) -> str:
 
 
 def _overrides() -> Iterator[str]:
-    """The table of what can be wished for, out of the module that grants it."""
+    """The table of type overrides, out of the module that applies them."""
     yield "## Other types on request"
     yield ""
     yield 'The section `[types]` of the job file has a line for each column: `"orders/total/value.amount" = "decimal(38,10)"`.'

@@ -1,6 +1,6 @@
 """The console that reports are shown on, and its tables, which are never wider than the terminal.
 
-Depends on rich for the console; the layout of tables is ours: rich cuts words in the middle, and pads to the longest cell.
+Depends on rich for the console; the layout of tables is ours: rich breaks words in the middle, and pads to the longest cell.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Forms: bodies of which two readers follow, one that makes values and one that writes JSON while it reads.
 
 A form says once what the bytes are. ``values`` closes over what a class needs and gives a reader of :class:`Obj`, ``texts``
-one of JSON as ``json.py`` would write it. A text is that of an object inside of others, so with its class where that
-has to be said; what is null is ``None``. :class:`Direct` reads whole values this way.
+one of JSON as ``json.py`` would write it. A text is that of an object inside of others, so it has its class where that
+is not known; null is ``None``. :class:`Direct` reads whole values this way.
 
 A text does not say where it will be, so an object that contains itself has none. It, and a body that is not a form, makes
 ``Direct`` give up: the value is then read as a value first. The same holds for whatever is wrong with the bytes.
@@ -283,7 +283,7 @@ def _class(name: str) -> str:
 
 
 def _valued(name: str) -> str:
-    """What comes before a value whose class is said; a bracket closes it."""
+    """What comes before a value with its class; a bracket closes it."""
     return f'{_class(name)},"$value":'
 
 

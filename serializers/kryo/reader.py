@@ -54,7 +54,7 @@ class Form:
         raise NotImplementedError
 
     def texts(self, k: Kryo, whole: bool = False) -> Body | Scalar:
-        """What reads a value as JSON inside of other JSON, with its class where that has to be said; ``None`` is null.
+        """What reads a value as JSON inside of other JSON, with its class where that is not known; ``None`` is null.
 
         :param whole: not inside of other JSON, so without the class.
         """

@@ -80,7 +80,7 @@ def check(
         assumed = (*assumed, "Nothing of the new job's classes: the class path has none.")
     asked = _Values(old, opened.classpath if same_job else classpath, release, from_flink_1) if values else None
     report = check_jobs(Jobs(_job_operators(source), new, before, from_flink_1, asked))
-    states = _with_extents(old, report.states) if values else report.states
+    states = _with_sizes(old, report.states) if values else report.states
     return replace(report, states=tuple(map(_worded, states)), assumptions=(*report.assumptions, *assumed))
 
 
@@ -136,7 +136,7 @@ def _queries(source: SnapshotSource, plan: str) -> dict[str, str]:
     return queries_of_plan(text, source.metadata.operators)
 
 
-def _with_extents(old: Snapshot, checks: Sequence[StateCheck]) -> tuple[StateCheck, ...]:
+def _with_sizes(old: Snapshot, checks: Sequence[StateCheck]) -> tuple[StateCheck, ...]:
     """The checks, with the number of rows and bytes of states that do not simply restore, and whether they can be extracted."""
     states = {
         number: old.operator(check.operator_id).state(check.state_name, check.state_scope)

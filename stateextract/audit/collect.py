@@ -114,7 +114,7 @@ class StatisticsRunner:
             counters = Counters()
             for piece in attempt.pieces(self._reader, part, targets, counters):
                 if not piece.raw:
-                    self._figures(collected, (part.operator, piece.state)).add(piece.batch, part.subtask)
+                    self._statistics(collected, (part.operator, piece.state)).add(piece.batch, part.subtask)
             for name, read in counters.states.items():
                 collected.tallies.setdefault((part.operator, name), StateCounters()).add(read)
             for key, statistics in collected.statistics.items():
@@ -126,7 +126,7 @@ class StatisticsRunner:
     def _targets(self, part: Part) -> OperatorTargets:
         return self._context.operators[part.operator]
 
-    def _figures(self, collected: Collected, key: Key) -> StateStatistics:
+    def _statistics(self, collected: Collected, key: Key) -> StateStatistics:
         known = collected.statistics.get(key)
         if known is None:
             known = collected.statistics[key] = self.empty(key)

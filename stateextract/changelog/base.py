@@ -21,7 +21,7 @@ from stateextract.changelog.pair_writer import PairWriter
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.program.pairs import PairLayout
-from stateextract.columnar.search.entry_bounds import entry_cutter, pair_cutter
+from stateextract.columnar.search.entry_bounds import entry_scanner, pair_scanner
 from stateextract.errors import FormatError, UndecodableError, UnsupportedError
 from stateextract.state.target import Piece
 
@@ -65,7 +65,7 @@ class BaseChanges:
         fields = [f.layout for f in base.row.layout.fields]
         queue = changed.shape == QUEUE
         key, value = (fields, None) if queue else (fields[:-1], fields[-1])
-        scanner = entry_cutter(key, value, self.writer.options.engine)
+        scanner = entry_scanner(key, value, self.writer.options.engine)
         met = _nothing if queue else partial(self._met_entry, changed, base)
         return ChangeFilterDecoder(decoder, scanner, changed.queue if queue else changed.rows, met, key)
 
@@ -73,7 +73,7 @@ class BaseChanges:
         changed = self._changed(state)
         if changed is None:
             return decoder
-        scanner = pair_cutter(layout, self.writer.options.engine)
+        scanner = pair_scanner(layout, self.writer.options.engine)
         if changed.shape == QUEUE:
             return ChangeFilterPairDecoder(decoder, scanner, changed.queue, _nothing, skip=layout.prefix)
         base = self.base(state)

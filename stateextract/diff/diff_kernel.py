@@ -1,7 +1,7 @@
 """The compiled part of a comparison: hashes of columns, equality of byte strings, and the pairing of rows by their hashes.
 
 Arrays are addresses, as in every kernel here; the callers keep them alive and say how long they are. Hashes only bring
-together what may be equal: whoever pairs rows by them compares the values too, so no collision makes a wrong row.
+together what may be equal: the code that pairs rows by them also compares the values, so no collision makes a wrong row.
 Knows nothing of states.
 """
 

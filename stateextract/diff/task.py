@@ -1,7 +1,7 @@
 """One unit of a comparison: both sides' rows are read, gathered and compared, state by state. Of an incremental unit only the
 rows are read that can differ; if anything of it cannot be read or decoded, it is compared in full.
 
-Where rows of a side could not be decoded (and the user said to go on), what is there and what is not is not known: the
+Where rows of a side could not be decoded (and the options say to go on), what is there and what is not is not known: the
 state is then not compared in that key group, and the counts say so.
 """
 

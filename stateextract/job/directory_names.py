@@ -36,12 +36,12 @@ def operator_folders(operators: Iterable[tuple[str, str | None, str | None]]) ->
             overrides.append((operator_id, name, "-" + operator_id[:_ID_DIGITS]))
         else:
             overrides.append((operator_id, operator_id, ""))
-    return _settled(overrides)
+    return _distinct(overrides)
 
 
 def state_folders(states: Sequence[str]) -> dict[str, str]:
     """Folder of each state of one operator; its raw tail lies in the folder of the same name and ``__raw``."""
-    folders = _settled([(state, state, "") for state in dict.fromkeys(states)])
+    folders = _distinct([(state, state, "") for state in dict.fromkeys(states)])
     for state, folder in folders.items():
         if folder.casefold().endswith(RAW_SUFFIX):
             folders[state] = folder + "-" + _digest(state)
@@ -56,7 +56,7 @@ def escaped(name: str) -> str:
     return kept.encode("utf-8")[:LONGEST].decode("utf-8", "ignore")
 
 
-def _settled(overrides: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+def _distinct(overrides: Sequence[tuple[str, str, str]]) -> dict[str, str]:
     """Folders for ``(id, name, suffix)``, all different even where case is ignored."""
     folders = {}
     cut = set()

@@ -171,7 +171,7 @@ def _advance(state: int, run: int) -> int:
 
 
 def _before(a: int, b: int) -> bool:
-    """Whether run ``a`` stands at an entry that comes before that of run ``b``."""
+    """Whether run ``a`` is at an entry that comes before that of run ``b``."""
     x = at(a, R_HEAD)
     y = at(b, R_HEAD)
     if x != y:

@@ -35,7 +35,7 @@ from stateextract.columnar.layout import (
 )
 from stateextract.columnar.layout.binary import Framed
 from stateextract.columnar.program.pairs import PairLayout
-from stateextract.columnar.search.entry_bounds import entry_cutter
+from stateextract.columnar.search.entry_bounds import entry_scanner
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
 from tests.depth import examples
@@ -161,7 +161,7 @@ def test_pairs(shape: str, engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_cutter_believes_as_much(engine: str) -> None:
-    scanner = entry_cutter([List(EMPTY)], List(EMPTY), engine)
+    scanner = entry_scanner([List(EMPTY)], List(EMPTY), engine)
     data = i32(MAX_EMPTY - 1) + i32(1)
     assert scanner.scan(Block.of(data), 0, 8, 1).bounds.tolist() == [[4, 8]]
     with pytest.raises(FormatError):

@@ -210,7 +210,7 @@ def _numbers(row: int, n: int) -> int:
     least = at(row, LEAST)
     most = at(row, MOST)
     nans = at(row, NANS)
-    # In place of nulls stands a value that is there: it is no other extreme and no other different value.
+    # A value of the column replaces each null: so nulls add no extreme and no distinct value.
     instead = 0
     if valid != 0:
         i = 0
@@ -546,7 +546,7 @@ def _spans(offsets: int, inner: int, n: int, each: int, sizes: int) -> int:
 
     :param offsets: int32, one more than there are sizes.
     :param inner: int32 that the offsets point at, where they are those of elements; 0: they are those of bytes.
-    :param each: bytes that an element takes beside; 1 where offsets are those of bytes.
+    :param each: bytes that an element takes besides them; 1 where offsets are those of bytes.
     """
     if inner == 0:
         ends = offsets + 4

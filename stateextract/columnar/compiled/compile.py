@@ -30,7 +30,7 @@ OPTIONS = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, 
 COMPILE_ADVICE = "run pip install 'stateextract[compile]', which compiles it once on this machine"
 
 class Intrinsic:
-    """An operation in LLVM's terms, which stands for Numba's intrinsic until a kernel that uses it is compiled.
+    """An operation in LLVM's terms, which takes the place of Numba's intrinsic until a kernel that uses it is compiled.
 
     :param define: as for ``numba.extending.intrinsic``.
     """

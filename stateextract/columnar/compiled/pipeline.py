@@ -22,7 +22,7 @@ from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 
 _FEWEST_CASES = 4
 _COMMON, _RARE, _NEVER = 1000, 10, 1
-"""How often cases occur beside each other: common ones, others, and numbers that no case has."""
+"""How often cases occur, relative to each other: common ones, others, and numbers that no case has."""
 
 
 class _Test(NamedTuple):

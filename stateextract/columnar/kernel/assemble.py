@@ -95,7 +95,7 @@ def _operation(function: Callable[..., Any], names: dict[str, Any]) -> list[ast.
 class _Expansion(ast.NodeTransformer):
     """Expands the body of one function.
 
-    :param renamed: what stands for its parameters and local variables, if it is inlined.
+    :param renamed: what replaces its parameters and local variables, if it is inlined.
     :param names: globals of all functions, to which those of this one are added.
     """
 

@@ -1,6 +1,6 @@
 """Operations that write Kryo's values as JSON, piece by piece, into the column that the register ``json`` names.
 
--1 stands for no column: values are only passed over. What Python writes in another way, or what is not simple, stops with
+-1 is no column: values are only skipped. What Python writes in another way, or what is not simple, stops with
 ``SLOW``, as in ``kryo.py``.
 """
 
@@ -70,7 +70,7 @@ def end_json(m: Machine) -> None:
 
 
 def call(m: Machine, t: int) -> None:
-    """What stands at ``t``, up to its ``RETURN``."""
+    """The operations at ``t``, up to their ``RETURN``."""
     if m.calls >= MAX_CALLS:
         m.stop(SLOW)
     put(m.frames, m.depth * F_SIZE + F_BODY, m.pc)

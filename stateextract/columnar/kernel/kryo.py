@@ -98,7 +98,7 @@ def new_object(m: Machine, wire: int) -> None:
 
 @inlined
 def earlier_object(m: Machine, wire: int, reference: int) -> None:
-    """The mark before the position refers to an object. It is read once more, if it stands whole in front of the mark."""
+    """The mark before the position refers to an object. It is read once more, if the whole object is before the mark."""
     k = reference - 2
     if reference >= 0x80 or k >= m.refs or k >= MAX_OBJECTS:
         m.stop(SLOW)
@@ -235,7 +235,7 @@ def class_reference(m: Machine, t_null: int, n: int, bits: int) -> None:
 def mark(m: Machine, wire: int, t_null: int, t_earlier: int) -> None:
     """A reference mark: a new object, null, or an earlier object, which is read at ``t_earlier``.
 
-    ``wire``: what its bytes are, or -1 if it has no marks, so that only null is told from it.
+    ``wire``: what its bytes are, or -1 if it has no marks, so that they only show whether it is null.
     """
     m.require(1)
     reference = load_u8(m.src + m.pos)
@@ -296,7 +296,7 @@ def varlong(m: Machine) -> int:
 
 @inlined
 def zigzag(m: Machine, n: int) -> int:
-    """The number that stands for a signed one."""
+    """The unsigned form of a signed number."""
     return ((n >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(n & 1)
 
 

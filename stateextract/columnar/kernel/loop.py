@@ -172,14 +172,14 @@ def _run(
     masks: int,
     out: int,
 ) -> int:
-    """Decode up to ``limit`` entries. Arrays are given as addresses: of int64 arrays, if nothing else is said.
+    """Decode up to ``limit`` entries. Arrays are given as addresses: of int64 arrays, unless another type is given.
 
     :param code: the program.
     :param constants: the program's constants, bytes.
     :param src: the window, bytes; ``start`` and ``end`` are positions in it.
     :param columns: how many rows ``cols`` has.
     :param cols: [columns, C_SIZE]: kind, addresses, counts and capacities.
-    :param levels: [levels, L_SIZE]: slots taken and slots there are. Level 0 goes on where it stood.
+    :param levels: [levels, L_SIZE]: slots taken and slots there are. Level 0 goes on where it was.
     :param frames: [depth, F_SIZE], room for the open lists and sections; ``masks`` [depth], for the open rows' masks.
     :param out: [OUT_SIZE]: entries decoded, position behind the last whole one, and what is wrong.
     :returns: why it stopped.

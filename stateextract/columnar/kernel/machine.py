@@ -77,7 +77,7 @@ HIGH_BITS = -9187201950435737472  # 0x8080808080808080
 class Machine:
     """The registers, which are local variables of ``run``, and the ways in which an operation ends early.
 
-    Registers are whole numbers of 64 bits. Those with an address point to arrays of int64, unless said otherwise.
+    Registers are whole numbers of 64 bits. Those with an address point to arrays of int64, unless another type is given.
     """
 
     op: int

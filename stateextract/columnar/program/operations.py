@@ -112,7 +112,7 @@ class Op(IntEnum):
     UTF8_REST = 71  #   c              what is left of the section, as text
     TIMESTAMP = 72  #   c, c           milliseconds and nanoseconds of the slot at hand
     ARRAY = 73  #       c, level, width, t     elements; c is -1 where nothing is kept; t: behind them
-    MAP_ARRAY = 74  #   c, level, width, t     a map's values, beside the keys that are there already
+    MAP_ARRAY = 74  #   c, level, width, t     a map's values; the keys are there already
     ARRAY_ELEMENT = 75  # width, t     to the element's slot, or to t if it is null
     MAP_KEYS = 76  #                   the section of the keys
     MAP_VALUES = 77  #                 the section behind it
@@ -123,7 +123,7 @@ class Op(IntEnum):
     SLOW = 81  #                       only Python reads what follows
     CLASS = 82  #       t null, n, bits, (class, constant, length, registered as or -1, bytes or -1, t, t) × n, place × 2^bits
     #                                  a class, a mark; bytes: a number for what they are, -1 without marks; the second t is
-    #                                  for an object that stands earlier; the places are a hash table of the classes
+    #                                  for an earlier object; the places are a hash table of the classes
     REFERENCE = 83  #   bytes, t null, t       a mark
     LATER = 116  #                     such an object was read
     VARYING = 84  #     c, form, low, high     an int (0), zigzag (1), a long (2, 3), a byte (4), two bytes (5, little: 6),

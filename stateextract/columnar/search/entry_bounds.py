@@ -62,8 +62,8 @@ class EntryScanner(Protocol):
         """
 
 
-def entry_cutter(key: Sequence[Layout], value: Layout | None, engine: str = "auto") -> EntryScanner:
-    """A cutter of entries.
+def entry_scanner(key: Sequence[Layout], value: Layout | None, engine: str = "auto") -> EntryScanner:
+    """A scanner of entries.
 
     :param key: what identifies entries, in wire order; :param value: what follows, if anything does.
     """
@@ -75,8 +75,8 @@ def entry_cutter(key: Sequence[Layout], value: Layout | None, engine: str = "aut
     )
 
 
-def pair_cutter(layout: PairLayout, engine: str = "auto") -> EntryScanner:
-    """A cutter of pairs."""
+def pair_scanner(layout: PairLayout, engine: str = "auto") -> EntryScanner:
+    """A scanner of pairs."""
     if engine == "interpreter" or (layout.shape == "map" and is_guessed(layout.entry)):
         return _InterpretedPairs(layout)
     return _Kernel(_Compiler().pair_bounds(layout), Struct(()), PAIR)

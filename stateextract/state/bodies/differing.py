@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from stateextract.columnar.search.entry_bounds import pair_cutter
+from stateextract.columnar.search.entry_bounds import pair_scanner
 from stateextract.errors import TruncatedError
 from stateextract.files.window import Window
 from stateextract.state.bodies.database import Lookup
@@ -59,7 +59,7 @@ def differing_rows(
     if options.flatten and layout.shape == "map":
         layout = replace(layout, shape="value")  # each entry is a row
     of_several = layout.shape == "map"
-    scanner = pair_cutter(layout, options.engine)
+    scanner = pair_scanner(layout, options.engine)
     source = keys_of(parts, bounds)
     window = Window(source, most=options.policy.max_value_bytes)
     found: list[KeyRange] = []
