@@ -144,6 +144,9 @@ def snapshots_of(
     else:
         listing = _held(read_standard_input(data, store, pairs), store, pairs, door)
     rows = [row for row in listing.snapshots if (row.job_id or "").startswith(job) and checkpoint in (0, row.checkpoint_id)]
+    if checkpoint and listing.snapshots and not rows:
+        found = [str(row.checkpoint_id) for row in listing.snapshots if row.checkpoint_id is not None]
+        raise SnapshotNotFoundError(f"no snapshot at {listing.path} is checkpoint {checkpoint}; found {abbreviate(found, 20)}")
     jobs = tuple(one for one in listing.jobs if one.job_id.startswith(job))
     return replace(listing, snapshots=tuple(rows), jobs=jobs)
 

@@ -120,6 +120,8 @@ def test_rows(out: Out) -> None:
     assert (code, list(rows[0]), [row["checkpoint_id"] for row in rows]) == (0, SCHEMA.names, ["2", "3", "4"])
     code, text, _ = out("checkpoints", STORE, "--format", "lines", "--checkpoint", "3")
     assert (code, json.loads(text)["shares_files_with"]) == (0, [2, 4])
+    code, text, err = out("checkpoints", STORE, "--checkpoint", "7")
+    assert (code, text, err) == (1, "", f"Error: no snapshot at {STORE} is checkpoint 7; found 2, 3, 4.\n")
 
 
 # ---- high availability
