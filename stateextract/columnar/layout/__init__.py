@@ -2,7 +2,7 @@
 
 A serializer module turns a serializer snapshot into a tree of the nodes below and does no decoding of its own. Three
 things follow from a layout, each written once for all serializers: the Arrow schema (here), the program of the compiled
-kernel (``program.py``, ``kernel/``) and the slow interpreter (``interpreter.py``).
+kernel (``program/``, ``kernel/``) and the slow interpreter (``interpreter/``).
 
 The nodes are a small closed set of *wire primitives*: each says which bytes it takes and which Arrow value they make.
 A node never knows where it is in a file. ``Logical`` sits on top of a primitive where Arrow's value is computed
