@@ -532,7 +532,7 @@ class _OurErrors(contextlib.AbstractContextManager[None]):
             raise UnreadableFileError(
                 "permission denied", advice="run as a user with the right to read it", file=self.uri
             ) from None
-        if isinstance(error, UnicodeEncodeError) or (isinstance(error, ValueError) and "null byte" in str(error)):
+        if isinstance(error, UnicodeEncodeError) or (isinstance(error, ValueError) and "embedded null" in str(error)):
             # Only a damaged handle has such a path.
             raise MissingFileError("a path that cannot exist", file=ascii(self.uri)) from None
         if isinstance(error, OSError | pa.ArrowException):
