@@ -20,8 +20,9 @@ from stateextract.options import JobOptions
 GOLDEN = Path(__file__).parents[1] / "golden" / "data"
 PAGE = 4096
 ROOM = 1 << 20
-CODE, STACK, RETURN = 1 << 20, 1 << 22, 1 << 24
-"""Where the emulator has these; below all memory of this process."""
+BEGIN, END = 1 << 44, (1 << 44) + (1 << 25)
+"""What the emulator has for itself. A process has its memory lower (the heap of a program at a fixed address) or higher."""
+CODE, STACK, RETURN = BEGIN, BEGIN + (1 << 22), BEGIN + (1 << 24)
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def map_page(machine: Any, access: int, address: int, size: int, value: int, data: Any) -> bool:
         for page in range(address // PAGE * PAGE, address + size, PAGE):
-            if page >= ROOM << 12:
+            if page >= 1 << 16 and not BEGIN <= page < END:
                 machine.mem_map_ptr(page, PAGE, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE, ctypes.c_void_p(page))
         return True
 
