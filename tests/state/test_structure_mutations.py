@@ -13,7 +13,7 @@ from tests.state.structure_mutations import GROUPS
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_mutations(group: str) -> None:
-    count = examples(24 if group in ("_metadata", "golden") else 60)
+    count = examples(16 if group in ("_metadata", "golden") else 60)
     outcomes = outcomes_of("tests.state.structure_mutations", group, SEED, count, count=count, most_memory=300 << 20)
     # Damage was found, and some damage cannot be: other numbers and names are as good.
     assert outcomes["FormatError"] + outcomes["TruncatedError"] > count // 3
