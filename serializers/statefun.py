@@ -18,9 +18,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from serializers.kryo.protobuf_columns import column
-from serializers.kryo.shapes import Shaping
-from serializers.kryo.values import Obj
 from serializers.protobuf import ProtobufTypes, parse_message
 from serializers.registry import SerializerSnapshot, register
 from serializers.snapshots import check_version
@@ -222,6 +219,10 @@ def _protobuf(snapshot: SerializerSnapshot) -> Layout:
 
 
 def _by_descriptor(java: str, message_class: Any) -> Python:
+    from serializers.kryo.protobuf_columns import column
+    from serializers.kryo.shapes import Shaping
+    from serializers.kryo.values import Obj
+
     made = column(message_class)
     known: tuple[Layout | None, Any] = None, None
 

@@ -7,7 +7,24 @@ user's view of it.
 
 from __future__ import annotations
 
-from serializers.kryo import describe
-from serializers.kryo.bodies import register_kryo_serializer
+from typing import Any
 
-__all__ = ["describe", "register_kryo_serializer"]
+from serializers.kryo.snapshot import KRYO_SNAPSHOT, payload
+from serializers.registry import SerializerSnapshot, current_context, register
+from stateextract.columnar.layout import Layout
+
+
+@register(KRYO_SNAPSHOT, payload=payload)
+def _kryo(snapshot: SerializerSnapshot) -> Layout:
+    """Most snapshots have no values of Kryo, so what describes them is loaded here."""
+    from serializers.kryo.describe import kryo_layout
+
+    return kryo_layout(snapshot, current_context())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "register_kryo_serializer":
+        from serializers.kryo.bodies import register_kryo_serializer
+
+        return register_kryo_serializer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

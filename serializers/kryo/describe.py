@@ -19,20 +19,16 @@ from serializers.kryo.plans import plan_of
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of, undecodable_reason
 from serializers.kryo.shapes import ANY, CLASS, JSON, KryoColumn, Shaping, class_and_json_of, is_plain
-from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
+from serializers.kryo.snapshot import FIRST_ID, registrations
 from serializers.kryo.values import class_of
-from serializers.registry import SerializerSnapshot, current_context, register
+from serializers.registry import SerializerSnapshot
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Undecodable
 
 
-@register(KRYO_SNAPSHOT, payload=payload)
-def _kryo(snapshot: SerializerSnapshot) -> Layout:
-    return _layout(snapshot, current_context())
-
-
 @lru_cache(maxsize=512)
-def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
+def kryo_layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
+    """The layout of values whose serializer has this snapshot."""
     name = snapshot.details.get("class", snapshot.class_name)
     if context.kryo is None:
         return Undecodable(name, "whether Kryo 2 or Kryo 5 wrote it is not known (--kryo)")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from serializers.classes import ClassModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
@@ -23,16 +23,10 @@ from serializers.kryo import wire
 from serializers.kryo.forms import Parts, Single
 from serializers.kryo.hierarchy import DeclaredField, upper_bound
 from serializers.kryo.json import PLAIN, string_text
+from serializers.kryo.pojo_fields import UNDECIDED, ZERO
 from serializers.kryo.reader import Form, Generics, Kryo
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError, UndecodableError
-
-UNDECIDED: Final = "stateextract.undecided.f"
-"""Before the number of a field whose type is being looked for (``kryo_pojos.py``): the reader that meets it reports it."""
-
-ZERO: Final = "stateextract.zero"
-"""Type of a field that is one byte 0 in all values that were looked at. Its argument is the type if that is certainly null;
-without it, the byte may be a number as well."""
 
 FieldReader = Callable[[Input], Any]
 Scope = tuple[tuple[Any, str], ...]

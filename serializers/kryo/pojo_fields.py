@@ -22,6 +22,13 @@ from serializers.pojo import POJO_SNAPSHOT, REMOVED
 from serializers.registry import SerializerSnapshot
 from serializers.scalars import BASE
 
+UNDECIDED: Final = "stateextract.undecided.f"
+"""Before the number of a field whose type is being looked for (``kryo_pojos.py``): the reader that meets it reports it."""
+
+ZERO: Final = "stateextract.zero"
+"""Type of a field that is one byte 0 in all values that were looked at. Its argument is the type if that is certainly null;
+without it, the byte may be a number as well."""
+
 WITH_CLASS: Final = "? extends "
 """Before the type of a field whose values Kryo writes with their class."""
 

@@ -8,14 +8,12 @@ from serializers.classes import ClassModels
 from serializers.context import Flavour
 from serializers.javatypes import of_class_name
 from serializers.kryo import bodies, containers, fields, javakaffee, jdk, scala
-from serializers.kryo.hierarchy import advice_for
+from serializers.kryo.hierarchy import NOT_DESCRIBED, advice_for
 from serializers.kryo.reader import Body, Form, Generics, Kryo, Registrations, Type
 from serializers.kryo.wire import Input
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import UndecodableError
 
-NOT_DESCRIBED: Final = "Kryo writes neither names nor lengths of fields, and its class is not known"
-"""Why a class that is described nowhere cannot be read."""
 _MESSAGES: Final = tuple(
     f"com.google.protobuf.{name}"
     for name in (

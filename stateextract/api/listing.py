@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from stateextract.doors import Door
 from stateextract.errors import leaving
 from stateextract.files.filesystem import Store
 from stateextract.options import ListingKeywords, UsedBy, from_keywords, keyword_docs
-from stateextract.snapshot.checkpoints import Listing, snapshots_of
+
+if TYPE_CHECKING:
+    from stateextract.snapshot.checkpoints import Listing
 
 
 @leaving(Door.PYTHON)
@@ -30,6 +32,8 @@ def list_snapshots(
         ``to_arrow()`` makes a table of the snapshots.
     :raises SnapshotNotFoundError: if there is none.
     """
+    from stateextract.snapshot.checkpoints import snapshots_of
+
     job = from_keywords(path, {"path_map": path_map, **options}, UsedBy.LISTING, "list_snapshots")
     store = Store(storage_options, allow=job.allow_store, timeout=job.store_timeout)
     return snapshots_of(job, store, Door.PYTHON)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import pyarrow as pa
 
@@ -27,8 +27,6 @@ from stateextract.metadata.operator_lookup import by_name, find_operators
 from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
 from stateextract.printable import find_named, pluralize, there_is
-from stateextract.restore.answers import Backend
-from stateextract.restore.job import Report
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import OperatorInventory
@@ -40,6 +38,10 @@ from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides
 from stateextract.state.state_columns import ReadOptions, StatePolicy
+
+if TYPE_CHECKING:
+    from stateextract.restore.answers import Backend
+    from stateextract.restore.job import Report
 
 Engine = Literal["auto", "kernel", "interpreter"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]

@@ -95,8 +95,8 @@ def history(
 def _snapshots(path: str, store: Store) -> list[str]:
     """The snapshots of a folder with several; else the path."""
     from stateextract.files.filesystem import join
+    from stateextract.ha import ZOOKEEPER
     from stateextract.metadata.locate import METADATA
-    from stateextract.snapshot.high_availability import ZOOKEEPER
 
 
     if path.startswith(ZOOKEEPER):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from serializers import DescribeContext
-from serializers.kryo.resolve import NOT_DESCRIBED
+from serializers.kryo.hierarchy import NOT_DESCRIBED
 from stateextract.changelog.changed_states import USER_KEYS_CHANGED
 from stateextract.columnar.arrow.schema import inexact_column
 from stateextract.columnar.layout import Layout, Map, Python, Undecodable

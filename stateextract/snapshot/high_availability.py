@@ -29,6 +29,7 @@ from stateextract.errors import (
 from stateextract.files.connect import problem_of
 from stateextract.files.filesystem import DirectoryEntry, Store, is_remote, join, name_of, normalize, parent, split_uri
 from stateextract.files.javastream import MAGIC
+from stateextract.ha import ZOOKEEPER
 from stateextract.ha.documents import parse_documents
 from stateextract.ha.kubernetes import is_config_map, stores_of_config_maps
 from stateextract.ha.objects import COMPLETED, CompletedCheckpoint, parse_completed_checkpoint
@@ -37,7 +38,6 @@ from stateextract.ha.zookeeper import is_below, is_dump, nodes_of_dump, stores_o
 from stateextract.metadata.file import MOST_BYTES
 from stateextract.metadata.locate import METADATA, abbreviate, mapped
 
-ZOOKEEPER = "zk://"
 STANDARD_INPUT = "standard input"
 MOST_DUMP_BYTES = 256 << 20
 _LONGEST_TAIL = 8

@@ -20,9 +20,8 @@ from typing import Final
 from serializers import DescribeContext, SerializerSnapshot
 from serializers.classes import ClassModel, ClassModels, FieldModel
 from serializers.javatypes import OBJECT_CLASS, PRIMITIVES
-from serializers.kryo.fields import UNDECIDED, ZERO
 from serializers.kryo.jdk import is_jdk
-from serializers.kryo.pojo_fields import WITH_CLASS, PojoFields, kryo_classes, pojo_classes
+from serializers.kryo.pojo_fields import UNDECIDED, WITH_CLASS, ZERO, PojoFields, kryo_classes, pojo_classes
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
 from stateextract.files.filesystem import Store

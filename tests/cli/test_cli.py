@@ -289,7 +289,12 @@ def test_path_map(out: Out, tmp_path: Path) -> None:
 # ---- starting
 
 
-HEAVY = ("duckdb", "fsspec", "llvmlite", "numba", "pandas", "polars", "pyarrow.compute", "pyarrow.parquet", "pyspark")
+HEAVY = (
+    "duckdb", "fsspec", "llvmlite", "multiprocessing", "numba", "pandas", "polars", "pyarrow.compute", "pyarrow.parquet",
+    "pyspark", "serializers.kryo.describe", "stateextract.columnar.layout.kryo", "stateextract.restore",
+    "stateextract.snapshot.high_availability",
+)  # fmt: skip
+"""What a short command does without. Where multiprocessing was loaded, Python takes everything apart at the end."""
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -324,6 +329,7 @@ MAP_LONG = ["head", KINDS, "--operator", "all-kinds", "--state", "map-long"]
         (["inspect", KINDS, "--format", "json"], {"pyarrow"}),
         (MAP_LONG, {"pyarrow", "rich"}),
         ([*MAP_LONG, "--format", "json"], {"pyarrow"}),
+        (["get", *MAP_LONG[1:], "--key", "key-1", "--format", "json"], {"pyarrow"}),
     ],
 )
 def test_nothing_heavy_is_loaded(arguments: list[str], light: set[str]) -> None:

@@ -6,7 +6,6 @@ on another. Imports the kernel only where it is to be used.
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 from functools import cache
 
@@ -37,6 +36,8 @@ def engine_for(size: int, least: int = TINY) -> str:
 @cache
 def _note_slow_reading() -> None:
     """Once for each process of the user, and not for those that it starts."""
+    import multiprocessing  # a command that has not loaded it ends faster
+
     if multiprocessing.parent_process() is None:
         from stateextract.columnar.compiled.compile import COMPILE_ADVICE
 

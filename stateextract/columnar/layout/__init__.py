@@ -44,11 +44,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from stateextract.columnar.layout.kryo import KryoPlan
+if TYPE_CHECKING:
+    from stateextract.columnar.layout.kryo import KryoPlan
 
 
 @dataclass(frozen=True)

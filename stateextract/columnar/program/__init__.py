@@ -39,7 +39,7 @@ from stateextract.columnar.layout import (
     values_of,
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
-from stateextract.columnar.program import binary_program, kryo_program
+from stateextract.columnar.program import binary_program
 from stateextract.columnar.program.operations import MAX_CALLS, ColumnNode, Kind, Label, Op, Program
 from stateextract.files.reader import encode_modified_utf8
 
@@ -556,6 +556,8 @@ class Compiler:
     def emit_python(self, layout: Python, node: ColumnNode | None) -> None:
         if layout.plan is None:
             raise NeedsInterpreterError
+        from stateextract.columnar.program import kryo_program
+
         kryo_program.emit_value(self, layout, node)
 
     EMIT: ClassVar[dict[type[Layout], Callable[..., None]]] = {
