@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from serializers.logical_types import in_row
 from serializers.names import Names
@@ -18,14 +19,15 @@ from stateextract.columnar.layout import (
     Field,
     Layout,
     List,
+    ListValue,
     Map,
-    MaskedStruct,
+    MapValue,
     Nullable,
+    RowValue,
     Struct,
     Switch,
-    replace,
 )
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
+from stateextract.columnar.layout.binary import BinaryRow, Framed
 from stateextract.errors import UsageError
 
 
@@ -62,21 +64,21 @@ def _at(layout: Layout, path: tuple[str, ...], rule: NameRule, state: str) -> La
     if _is_ttl(layout) and path[:1] != ("value",):
         return _at(layout, ("value", *path), rule, state)
     if not path:
-        if isinstance(layout, BinaryRow | MaskedStruct | Struct) and len(layout.fields) == len(rule.names):
+        if isinstance(layout, RowValue | Struct) and len(layout.fields) == len(rule.names):
             return _renamed(layout, rule.names)
-        have = len(layout.fields) if isinstance(layout, BinaryRow | MaskedStruct | Struct) else 0
+        have = len(layout.fields) if isinstance(layout, RowValue | Struct) else 0
         raise UsageError(
             f"the names of {'.'.join(rule.path)} are {len(rule.names)}", expected=f"{have}", state=state,
             advice="give a name for each field, in order",
         )  # fmt: skip
     step, rest = path[0], path[1:]
-    if isinstance(layout, List | BinaryArray) and step == "element":
+    if isinstance(layout, ListValue) and step == "element":
         return replace(layout, element=_at(layout.element, rest, rule, state))
-    if isinstance(layout, Map | BinaryMap) and step in ("key", "value"):
+    if isinstance(layout, MapValue) and step in ("key", "value"):
         if step == "key":
             return replace(layout, key=_at(layout.key, rest, rule, state))
         return replace(layout, value=_at(layout.value, rest, rule, state))
-    if isinstance(layout, BinaryRow | MaskedStruct | Struct) and any(f.name == step for f in layout.fields):
+    if isinstance(layout, RowValue | Struct) and any(f.name == step for f in layout.fields):
         fields = [Field(f.name, _at(f.layout, rest, rule, state)) if f.name == step else f for f in layout.fields]
         return replace(layout, fields=tuple(fields))
     if rule.path[-1] == ANYWHERE:  # of a plan, which may be of another job
@@ -88,9 +90,9 @@ def _is_ttl(layout: Layout) -> bool:
     return isinstance(layout, Struct) and [f.name for f in layout.fields] == ["last_access", "value"]
 
 
-def _renamed(layout: BinaryRow | MaskedStruct | Struct, names: Sequence[str]) -> Layout:
-    kind = isinstance(layout, BinaryRow | MaskedStruct) and layout.kind
-    free = Names([MaskedStruct.KIND_FIELD] if kind else [])
+def _renamed(layout: RowValue | Struct, names: Sequence[str]) -> Layout:
+    kind = isinstance(layout, RowValue) and layout.kind
+    free = Names([RowValue.KIND_FIELD] if kind else [])
     fields = tuple(Field(free.take(name), f.layout) for name, f in zip(names, layout.fields, strict=True))
     return replace(layout, fields=fields)
 

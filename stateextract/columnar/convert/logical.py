@@ -45,18 +45,15 @@ from stateextract.columnar.convert.wire_columns import (
 from stateextract.columnar.layout import (
     Field,
     Layout,
-    List,
+    ListValue,
     Logical,
-    Map,
-    MaskedStruct,
+    MapValue,
     Nullable,
     Python,
     SkippedValue,
-    Struct,
-    Subclasses,
-    Switch,
+    StructValue,
 )
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
+from stateextract.columnar.layout.binary import Framed
 from stateextract.errors import ValueRefusedError
 
 _LONG: Final = np.iinfo(np.int64)
@@ -92,11 +89,9 @@ def _has_logical(node: Layout) -> bool:
             return False
         case Logical():
             return True
-        case MaskedStruct(kind=True) | BinaryRow(kind=True):
-            return True
-        case Subclasses() if node.subclasses:
-            return True
-    return any(_has_logical(child) for child in node.children)
+        case StructValue():
+            return any(_has_logical(f.layout) for f in node.columns)
+    return any(map(_has_logical, node.children))
 
 
 def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: Context) -> pa.Array:
@@ -111,13 +106,11 @@ def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: Context) -> 
         case Logical():
             valid = both(live, validity(array))
             return CONVERSIONS[node.conversion](array, np.ones(len(array), bool) if valid is None else valid, node, ctx)
-        case Struct():
-            return _convert_struct(array, node.fields, live, ctx)
-        case MaskedStruct() | Switch() | Subclasses() | BinaryRow():
+        case StructValue():
             return _convert_struct(array, node.columns, live, ctx)
-        case List() | BinaryArray():
+        case ListValue():
             return _convert_list(array, node, live, ctx)
-        case Map() | BinaryMap():
+        case MapValue():
             return _convert_map(array, node, live, ctx)
     raise TypeError(f"no way through a {type(node).__name__}")
 
@@ -130,13 +123,13 @@ def _convert_struct(array: pa.Array, fields: Sequence[Field], live: Mask | None,
     return pa.Array.from_buffers(type_, len(array), [bitmap(validity(array))], children=children)
 
 
-def _convert_list(array: pa.Array, node: List | BinaryArray, live: Mask | None, ctx: Context) -> pa.Array:
+def _convert_list(array: pa.Array, node: ListValue, live: Mask | None, ctx: Context) -> pa.Array:
     offsets, narrow = _elements(array, live)
     values = _convert(narrow(array.values), node.element, None, ctx)
     return _list_array(pa.list_(values.type), array, offsets, values)
 
 
-def _convert_map(array: pa.Array, node: Map | BinaryMap, live: Mask | None, ctx: Context) -> pa.Array:
+def _convert_map(array: pa.Array, node: MapValue, live: Mask | None, ctx: Context) -> pa.Array:
     offsets, narrow = _elements(array, live)
     raw_keys, raw_values = (array.values.field(0), array.values.field(1)) if node.as_list else (array.keys, array.items)
     keys = _convert(narrow(raw_keys), node.key, None, ctx)

@@ -10,7 +10,7 @@ May import layouts and errors. Must not know of snapshots, files, numba, or whic
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import pyarrow as pa
@@ -19,21 +19,20 @@ from stateextract.columnar.layout import (
     Case,
     Field,
     Layout,
-    List,
+    ListValue,
     Logical,
-    Map,
-    MaskedStruct,
+    MapValue,
     Nullable,
     Python,
+    RowValue,
     SkippedValue,
     Struct,
     Subclass,
     Subclasses,
     Switch,
     Text,
-    replace,
 )
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
+from stateextract.columnar.layout.binary import Framed
 from stateextract.derived import derived
 from stateextract.errors import UsageError, ValueRefusedError
 
@@ -174,7 +173,7 @@ def _rewrite(node: Layout, policy: Policy) -> Layout:
     match node:
         case Text():
             return replace(node, as_binary=node.as_binary or policy.strings == "binary")
-        case Map() | BinaryMap():
+        case MapValue():
             key, value = _rewrite(node.key, policy), _rewrite(node.value, policy)
             return replace(node, key=key, value=value, as_list=node.as_list or policy.maps == "list")
         case Logical():
@@ -184,9 +183,9 @@ def _rewrite(node: Layout, policy: Policy) -> Layout:
         case SkippedValue():
             # A value that does not occur is never refused: a null map key, say.
             return replace(node, inner=_rewrite(node.inner, Policy(maps="list")))
-        case List() | BinaryArray():
+        case ListValue():
             return replace(node, element=_rewrite(node.element, policy))
-        case Struct() | MaskedStruct() | BinaryRow():
+        case Struct() | RowValue():
             return replace(node, fields=_rewrite_fields(node.fields, policy))
         case Switch():
             return replace(node, cases=tuple(Case(c.tag, _rewrite_fields(c.fields, policy)) for c in node.cases))

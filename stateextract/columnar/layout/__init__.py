@@ -42,7 +42,7 @@ true otherwise, because Spark and Parquet refuse empty structs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -59,12 +59,12 @@ class Layout:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType | None:
         """Arrow type that the decoders build; ``None`` where the node makes no column."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType | None:
         """Arrow type after ``logical.py``: what the user gets."""
         return self.wire_type
@@ -83,6 +83,151 @@ class Layout:
     def room(self) -> int:
         """Bytes that the columns of one value take in memory at least, if it is null, too; of a list without its elements."""
         return sum(child.room for child in self.children) or 4
+
+
+# ---- what nodes have in common
+
+
+@dataclass(frozen=True)
+class SameValue(Layout):
+    """A node whose value is that of another one."""
+
+    inner: Layout
+
+    @cached_property
+    def wire_type(self) -> pa.DataType | None:
+        return self.inner.wire_type
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType | None:
+        return self.inner.arrow_type
+
+    @property
+    def children(self) -> tuple[Layout, ...]:
+        return (self.inner,)
+
+    @property
+    def least(self) -> int:
+        return self.inner.least
+
+
+@dataclass(frozen=True)
+class Field:
+    """A named part of a struct."""
+
+    name: str
+    layout: Layout
+
+
+class StructValue(Layout):
+    """A node whose value is a struct."""
+
+    @cached_property
+    def columns(self) -> tuple[Field, ...]:
+        """The struct's fields."""
+        raise NotImplementedError
+
+    @cached_property
+    def wire_type(self) -> pa.DataType:
+        return _struct_type([(f.name, f.layout.wire_type) for f in self.columns])
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        return _struct_type([(f.name, f.layout.arrow_type) for f in self.columns])
+
+
+def _struct_type(columns: list[tuple[str, pa.DataType | None]]) -> pa.DataType:
+    fields = [pa.field(name, type_) for name, type_ in columns if type_ is not None]
+    return pa.struct(fields) if fields else pa.bool_()
+
+
+@dataclass(frozen=True)
+class RowValue(StructValue):
+    """Fields that may be null. Field names must differ.
+
+    :param fields: the fields in order.
+    :param kind: the bytes have the row's kind, which becomes the field ``row_kind`` with the wire value 0 … 3 (int8) as the
+        struct's last column.
+    """
+
+    fields: tuple[Field, ...]
+    kind: bool = False
+
+    KIND_FIELD: ClassVar[str] = "row_kind"
+
+    def __post_init__(self) -> None:
+        _refuse_twice(self.columns)
+
+    @cached_property
+    def kind_layout(self) -> Layout:
+        """How the row kind appears: as the text ``+I``, ``-U``, ``+U``, ``-D``."""
+        return Logical(Number(pa.int8()), "labels", pa.string(), ("+I", "-U", "+U", "-D"))
+
+    @cached_property
+    def columns(self) -> tuple[Field, ...]:
+        """The fields, then the row kind if there is one."""
+        return (*self.fields, Field(self.KIND_FIELD, self.kind_layout)) if self.kind else self.fields
+
+    @property
+    def children(self) -> tuple[Layout, ...]:
+        return tuple(f.layout for f in self.fields)
+
+
+@dataclass(frozen=True)
+class ListValue(Layout):
+    """A node whose value is a list. An element that makes no column becomes a bool.
+
+    :param element: layout of an element.
+    """
+
+    element: Layout
+
+    @cached_property
+    def wire_type(self) -> pa.DataType:
+        return pa.list_(self.element.wire_type or pa.bool_())
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        return pa.list_(self.element.arrow_type or pa.bool_())
+
+    @property
+    def children(self) -> tuple[Layout, ...]:
+        return (self.element,)
+
+
+@dataclass(frozen=True)
+class MapValue(Layout):
+    """A node whose value is a map.
+
+    :param key: layout of a key; a null key at run time is an error that says to use ``as_list``.
+    :param value: layout of a value (a ``Nullable`` where Flink writes a flag).
+    :param as_list: make a list of ``struct<key, value>`` instead of a map: for keys that may be null.
+    """
+
+    key: Layout
+    value: Layout
+    as_list: bool = False
+
+    def _type(self, key: pa.DataType | None, value: pa.DataType | None) -> pa.DataType:
+        key, value = key or pa.bool_(), value or pa.bool_()
+        if self.as_list:
+            return pa.list_(pa.struct([pa.field("key", key), pa.field("value", value)]))
+        return pa.map_(key, value)
+
+    @cached_property
+    def wire_type(self) -> pa.DataType:
+        return self._type(self.key.wire_type, self.value.wire_type)
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        return self._type(self.key.arrow_type, self.value.arrow_type)
+
+    @property
+    def children(self) -> tuple[Layout, ...]:
+        return (self.key, self.value)
+
+
+# ---- the nodes
 
 
 @dataclass(frozen=True)
@@ -116,13 +261,8 @@ class Number(Layout):
 class Bool(Layout):
     """One byte: 0 is false, anything else true."""
 
-    @property
-    def wire_type(self) -> pa.DataType:
-        return pa.bool_()
-
-    @property
-    def least(self) -> int:
-        return 1
+    wire_type = pa.bool_()
+    least = 1
 
 
 @dataclass(frozen=True)
@@ -167,9 +307,7 @@ class Bytes(Layout):
 
     size: int | None = None
 
-    @property
-    def wire_type(self) -> pa.DataType:
-        return pa.binary()
+    wire_type = pa.binary()
 
     @property
     def least(self) -> int:
@@ -188,13 +326,8 @@ class BigInteger(Layout):
 
     scaled: bool = False
 
-    @property
-    def wire_type(self) -> pa.DataType:
-        return pa.binary()
-
-    @property
-    def least(self) -> int:
-        return 4
+    wire_type = pa.binary()
+    least = 4
 
 
 @dataclass(frozen=True)
@@ -208,13 +341,8 @@ class Skip(Layout):
     size: int = 0
     expect: bytes | None = None
 
-    @cached_property
-    def room(self) -> int:
-        return 0
-
-    @property
-    def wire_type(self) -> None:
-        return None
+    wire_type = None
+    room = 0
 
     @property
     def least(self) -> int:
@@ -222,29 +350,14 @@ class Skip(Layout):
 
 
 @dataclass(frozen=True)
-class SkippedValue(Layout):
+class SkippedValue(SameValue):
     """The bytes of another layout that are not selected: read over as cheaply as can be.
 
     What is found in them is looked at no further than their end demands.
     """
 
-    inner: Layout
-
-    @cached_property
-    def room(self) -> int:
-        return 0
-
-    @property
-    def wire_type(self) -> None:
-        return None
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.inner,)
-
-    @property
-    def least(self) -> int:
-        return self.inner.least
+    wire_type = arrow_type = None
+    room = 0
 
 
 @dataclass(frozen=True)
@@ -253,9 +366,7 @@ class Null(Layout):
 
     size: int = 0
 
-    @property
-    def wire_type(self) -> pa.DataType:
-        return pa.bool_()
+    wire_type = pa.bool_()
 
     @property
     def least(self) -> int:
@@ -263,38 +374,17 @@ class Null(Layout):
 
 
 @dataclass(frozen=True)
-class Field:
-    """A named part of a struct."""
-
-    name: str
-    layout: Layout
-
-
-def struct_type(fields: tuple[Field, ...], logical: bool) -> pa.DataType:
-    columns = []
-    for f in fields:
-        type_ = f.layout.arrow_type if logical else f.layout.wire_type
-        if type_ is not None:
-            columns.append(pa.field(f.name, type_))
-    return pa.struct(columns) if columns else pa.bool_()
-
-
-@dataclass(frozen=True)
-class Struct(Layout):
+class Struct(StructValue):
     """Fields one after the other, nothing between them. Field names must differ."""
 
     fields: tuple[Field, ...]
 
     def __post_init__(self) -> None:
-        refuse_twice([f.name for f in self.fields])
+        _refuse_twice(self.fields)
 
-    @cached_property
-    def wire_type(self) -> pa.DataType:
-        return struct_type(self.fields, logical=False)
-
-    @cached_property
-    def arrow_type(self) -> pa.DataType:
-        return struct_type(self.fields, logical=True)
+    @property
+    def columns(self) -> tuple[Field, ...]:
+        return self.fields
 
     @property
     def children(self) -> tuple[Layout, ...]:
@@ -306,7 +396,7 @@ class Struct(Layout):
 
 
 @dataclass(frozen=True)
-class Nullable(Layout):
+class Nullable(SameValue):
     """A flag byte before a value that may be missing.
 
     :param inner: the value.
@@ -316,26 +406,13 @@ class Nullable(Layout):
     :param width: the flag is the last of that many bytes, the others must be 0 (Avro's union of null and a type).
     """
 
-    inner: Layout
     null_if: bool = True
     padding: int = 0
     width: int = 1
 
     @cached_property
-    def wire_type(self) -> pa.DataType | None:
-        return self.inner.wire_type
-
-    @cached_property
-    def arrow_type(self) -> pa.DataType | None:
-        return self.inner.arrow_type
-
-    @cached_property
     def room(self) -> int:
         return 1 + self.inner.room
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.inner,)
 
     @property
     def least(self) -> int:
@@ -343,43 +420,11 @@ class Nullable(Layout):
 
 
 @dataclass(frozen=True)
-class MaskedStruct(Layout):
+class MaskedStruct(RowValue):
     """Flink's ``RowSerializer``: a mask, most significant bit first and padded to whole bytes; then the non-null fields.
 
-    :param fields: the fields in order.
-    :param kind: the mask begins with two bits of the row kind (low bit first), which become the field ``row_kind``
-        with the wire value 0 … 3 (int8) as the struct's last column.
+    If it has the row's ``kind``, the mask begins with its two bits (low bit first).
     """
-
-    fields: tuple[Field, ...]
-    kind: bool = False
-
-    KIND_FIELD: ClassVar[str] = "row_kind"
-
-    def __post_init__(self) -> None:
-        refuse_twice([f.name for f in self.fields] + ([self.KIND_FIELD] if self.kind else []))
-
-    @cached_property
-    def kind_layout(self) -> Layout:
-        """How the row kind appears: as the text ``+I``, ``-U``, ``+U``, ``-D``."""
-        return Logical(Number(pa.int8()), "labels", pa.string(), ("+I", "-U", "+U", "-D"))
-
-    @cached_property
-    def columns(self) -> tuple[Field, ...]:
-        """The fields, then the row kind if there is one."""
-        return (*self.fields, Field(self.KIND_FIELD, self.kind_layout)) if self.kind else self.fields
-
-    @cached_property
-    def wire_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=False)
-
-    @cached_property
-    def arrow_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=True)
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return tuple(f.layout for f in self.fields)
 
     @property
     def least(self) -> int:
@@ -387,10 +432,9 @@ class MaskedStruct(Layout):
 
 
 @dataclass(frozen=True)
-class List(Layout):
-    """A count, then the elements. An element that makes no column becomes a bool.
+class List(ListValue):
+    """A count, then the elements.
 
-    :param element: layout of an element.
     :param blocks: instead of an ``i32`` count and the elements: a varint count and as many elements, any number of times,
         and the count 0 at the end (Flink's Avro).
     :param null_mask: after the ``i32`` count comes a bit per element, most significant bit first and padded to whole
@@ -399,26 +443,11 @@ class List(Layout):
         alike.
     """
 
-    element: Layout
     blocks: bool = False
     null_mask: bool = False
     unordered: bool = False
 
-    @cached_property
-    def wire_type(self) -> pa.DataType:
-        return pa.list_(self.element.wire_type or pa.bool_())
-
-    @cached_property
-    def arrow_type(self) -> pa.DataType:
-        return pa.list_(self.element.arrow_type or pa.bool_())
-
-    @cached_property
-    def room(self) -> int:
-        return 4
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.element,)
+    room = 4
 
     @property
     def least(self) -> int:
@@ -426,46 +455,19 @@ class List(Layout):
 
 
 @dataclass(frozen=True)
-class Map(Layout):
-    """A count, then key and value of each entry.
+class Map(MapValue):
+    """A count, then key and value of each entry. Where keys are always null, by their type, it is a list in any case.
 
-    :param key: layout of a key; a null key at run time is an error that says to use ``as_list``.
-    :param value: layout of a value (a ``Nullable`` where Flink writes a flag).
-    :param as_list: make a list of ``struct<key, value>`` instead of a map: for keys that may be null. Where they always are,
-        by their type, it is one in any case.
     :param blocks: as for :class:`List`.
     """
 
-    key: Layout
-    value: Layout
-    as_list: bool = False
     blocks: bool = False
+
+    room = 4
 
     def __post_init__(self) -> None:
         if always_null(self.key):
             object.__setattr__(self, "as_list", True)
-
-    def _type(self, key: pa.DataType | None, value: pa.DataType | None) -> pa.DataType:
-        key, value = key or pa.bool_(), value or pa.bool_()
-        if self.as_list:
-            return pa.list_(pa.struct([pa.field("key", key), pa.field("value", value)]))
-        return pa.map_(key, value)
-
-    @cached_property
-    def wire_type(self) -> pa.DataType:
-        return self._type(self.key.wire_type, self.value.wire_type)
-
-    @cached_property
-    def arrow_type(self) -> pa.DataType:
-        return self._type(self.key.arrow_type, self.value.arrow_type)
-
-    @cached_property
-    def room(self) -> int:
-        return 4
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.key, self.value)
 
     @property
     def least(self) -> int:
@@ -498,7 +500,7 @@ def _merged(groups: tuple[tuple[Field, ...], ...]) -> tuple[Field, ...]:
 
 
 @dataclass(frozen=True)
-class Switch(Layout):
+class Switch(StructValue):
     """A tag that says which fields follow: Either, tagged unions, stream elements.
 
     The value is a struct with every field of every case (same name: same column, so same type), null where the case
@@ -516,21 +518,13 @@ class Switch(Layout):
         if len(set(tags)) != len(tags):
             raise ValueError("two cases of a switch have the same tag")
         for case in self.cases:
-            refuse_twice([f.name for f in case.fields])
+            _refuse_twice(case.fields)
         _ = self.columns
 
     @cached_property
     def columns(self) -> tuple[Field, ...]:
         """The struct's fields, in order of first appearance."""
         return _merged(tuple(c.fields for c in self.cases))
-
-    @cached_property
-    def wire_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=False)
-
-    @cached_property
-    def arrow_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=True)
 
     @property
     def children(self) -> tuple[Layout, ...]:
@@ -557,7 +551,7 @@ class Subclass:
 
 
 @dataclass(frozen=True)
-class Subclasses(Layout):
+class Subclasses(StructValue):
     """Flink's ``PojoSerializer``: a flags byte, tested in the order 1 (null), 4 (named), 8 (tagged), 2 (declared class).
 
     4: ``writeUTF`` class name, then the subclass' value; 8: one tag byte, then the subclass' value; 2: the fields.
@@ -572,9 +566,10 @@ class Subclasses(Layout):
     subclasses: tuple[Subclass, ...] = ()
 
     CLASS_FIELD: ClassVar[str] = "class"
+    least = 1
 
     def __post_init__(self) -> None:
-        refuse_twice([f.name for f in self.fields])
+        _refuse_twice(self.fields)
         _ = self.columns
 
     @property
@@ -591,21 +586,9 @@ class Subclasses(Layout):
         label = Field(self.CLASS_FIELD, Logical(Number(pa.int16()), "labels", pa.string(), self.class_names))
         return _merged(((label,), fields))
 
-    @cached_property
-    def wire_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=False)
-
-    @cached_property
-    def arrow_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=True)
-
     @property
     def children(self) -> tuple[Layout, ...]:
         return tuple(f.layout for group in (self.fields, *(s.fields for s in self.subclasses)) for f in group)
-
-    @property
-    def least(self) -> int:
-        return 1
 
 
 @dataclass(frozen=True)
@@ -619,13 +602,8 @@ class Undecodable(Layout):
     class_name: str
     reason: str
 
-    @property
-    def wire_type(self) -> pa.DataType:
-        return pa.binary()
-
-    @property
-    def least(self) -> int:
-        return 0
+    wire_type = pa.binary()
+    least = 0
 
 
 @dataclass(frozen=True)
@@ -698,7 +676,7 @@ def _plain(layout: Layout) -> Nullable:
 
 
 @dataclass(frozen=True)
-class Logical(Layout):
+class Logical(SameValue):
     """A value computed from a wire value.
 
     :param inner: what is on the wire.
@@ -707,26 +685,13 @@ class Logical(Layout):
     :param labels: the names that ``labels`` picks from by index.
     """
 
-    inner: Layout
     conversion: str
     type: pa.DataType
     labels: tuple[str, ...] = ()
 
-    @cached_property
-    def wire_type(self) -> pa.DataType | None:
-        return self.inner.wire_type
-
-    @cached_property
+    @property
     def arrow_type(self) -> pa.DataType:
         return self.type
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.inner,)
-
-    @property
-    def least(self) -> int:
-        return self.inner.least
 
 
 def always_null(layout: Layout) -> bool:
@@ -744,7 +709,7 @@ def same_column(a: Layout, b: Layout) -> bool:
 def _meaning(layout: Layout) -> tuple[Any, ...]:
     """The conversions of a layout, in order; flags and lengths on the wire make no difference."""
     own = ((layout.conversion, layout.labels),) if isinstance(layout, Logical) else ()
-    below = [f.layout for f in layout.columns] if hasattr(layout, "columns") else list(layout.children)
+    below = [f.layout for f in layout.columns] if isinstance(layout, StructValue) else layout.children
     return (*own, *(part for node in below if node.wire_type is not None for part in _meaning(node)))
 
 
@@ -771,40 +736,8 @@ def undecodable_parts(layout: Layout) -> list[Undecodable]:
     return [node for node in walk(layout) if isinstance(node, Undecodable)]
 
 
-def refuse_twice(names: list[str]) -> None:
-    named = [n for n in names if n]
+def _refuse_twice(fields: tuple[Field, ...]) -> None:
+    named = [f.name for f in fields if f.name]
     if len(set(named)) != len(named):
         raise ValueError(f"two fields have the same name: {sorted(n for n in named if named.count(n) > 1)[0]!r}")
 
-
-__all__ = [
-    "BigInteger",
-    "Bool",
-    "Bytes",
-    "Case",
-    "Field",
-    "Layout",
-    "List",
-    "Logical",
-    "Map",
-    "MaskedStruct",
-    "Null",
-    "Nullable",
-    "Number",
-    "Python",
-    "Skip",
-    "SkippedValue",
-    "Struct",
-    "Subclass",
-    "Subclasses",
-    "Switch",
-    "Text",
-    "Undecodable",
-    "always_null",
-    "replace",
-    "same_column",
-    "struct",
-    "undecodable_parts",
-    "values_of",
-    "walk",
-]

@@ -33,23 +33,21 @@ May import layouts only. Must not know of snapshots, files, numba.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 
 from stateextract.columnar.layout import (
     Bool,
     Bytes,
-    Field,
     Layout,
+    ListValue,
     Logical,
-    Map,
-    MaskedStruct,
+    MapValue,
     Number,
+    RowValue,
+    SameValue,
     Text,
     Undecodable,
-    refuse_twice,
-    struct_type,
 )
 
 KIND_BITS = 8
@@ -60,74 +58,33 @@ KIND_BITS = 8
 class SlotTimestamp(Layout):
     """Milliseconds since 1970 and the nanoseconds after them, where a slot is too narrow for both."""
 
-    WIRE: ClassVar[pa.DataType] = pa.struct([pa.field("ms", pa.int64()), pa.field("nanos", pa.int32())])
-
-    @property
-    def wire_type(self) -> pa.DataType:
-        return self.WIRE
-
-    @property
-    def least(self) -> int:
-        return 8
+    wire_type = pa.struct([pa.field("ms", pa.int64()), pa.field("nanos", pa.int32())])
+    least = 8
 
 
 @dataclass(frozen=True)
 class Rest(Layout):
     """What is left of the section, as it is."""
 
-    @property
-    def wire_type(self) -> pa.DataType:
-        return pa.binary()
-
-    @property
-    def least(self) -> int:
-        return 0
+    wire_type = pa.binary()
+    least = 0
 
 
 @dataclass(frozen=True)
-class Framed(Layout):
+class Framed(SameValue):
     """A section that another layout fills to its last byte."""
 
-    inner: Layout
-
-    @property
-    def wire_type(self) -> pa.DataType | None:
-        return self.inner.wire_type
-
-    @property
-    def arrow_type(self) -> pa.DataType | None:
-        return self.inner.arrow_type
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.inner,)
-
-    @property
-    def least(self) -> int:
-        return 4
+    least = 4
 
 
 @dataclass(frozen=True)
-class BinaryRow(Layout):
-    """A row of fields at fixed places.
-
-    :param fields: the fields in order, each fit for a slot.
-    :param kind: the row's kind becomes the struct's last column ``row_kind``, as in a ``MaskedStruct``; otherwise the
-        byte is skipped.
-    """
-
-    fields: tuple[Field, ...]
-    kind: bool = False
+class BinaryRow(RowValue):
+    """A row of fields at fixed places, each fit for a slot. Without ``kind``, the byte of the row's kind is skipped."""
 
     def __post_init__(self) -> None:
-        refuse_twice([f.name for f in self.fields] + ([MaskedStruct.KIND_FIELD] if self.kind else []))
+        super().__post_init__()
         for f in self.fields:
             slot_width(f.layout)
-
-    @property
-    def columns(self) -> tuple[Field, ...]:
-        """The fields, then the row kind if there is one."""
-        return MaskedStruct(self.fields, self.kind).columns
 
     @property
     def null_bytes(self) -> int:
@@ -140,83 +97,29 @@ class BinaryRow(Layout):
         return self.null_bytes + 8 * len(self.fields)
 
     @property
-    def wire_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=False)
-
-    @property
-    def arrow_type(self) -> pa.DataType:
-        return struct_type(self.columns, logical=True)
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return tuple(f.layout for f in self.fields)
-
-    @property
     def least(self) -> int:
         return 4 + self.fixed_bytes
 
 
 @dataclass(frozen=True)
-class BinaryArray(Layout):
-    """A list of elements at fixed places.
+class BinaryArray(ListValue):
+    """A list of elements at fixed places, fit for a slot."""
 
-    :param element: fit for a slot.
-    """
-
-    element: Layout
+    least = 8
 
     def __post_init__(self) -> None:
         slot_width(self.element)
 
-    @property
-    def wire_type(self) -> pa.DataType:
-        return pa.list_(self.element.wire_type or pa.bool_())
-
-    @property
-    def arrow_type(self) -> pa.DataType:
-        return pa.list_(self.element.arrow_type or pa.bool_())
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.element,)
-
-    @property
-    def least(self) -> int:
-        return 8
-
 
 @dataclass(frozen=True)
-class BinaryMap(Layout):
-    """Keys and values in two arrays of the same length.
+class BinaryMap(MapValue):
+    """Keys and values, fit for a slot, in two arrays of the same length."""
 
-    :param key: fit for a slot; a null key at run time is an error that says to use ``as_list``.
-    :param value: fit for a slot.
-    :param as_list: make a list of ``struct<key, value>`` instead of a map.
-    """
-
-    key: Layout
-    value: Layout
-    as_list: bool = False
+    least = 16
 
     def __post_init__(self) -> None:
         slot_width(self.key)
         slot_width(self.value)
-
-    @property
-    def wire_type(self) -> pa.DataType:
-        return Map(self.key, self.value, self.as_list).wire_type
-
-    @property
-    def arrow_type(self) -> pa.DataType:
-        return Map(self.key, self.value, self.as_list).arrow_type
-
-    @property
-    def children(self) -> tuple[Layout, ...]:
-        return (self.key, self.value)
-
-    @property
-    def least(self) -> int:
-        return 16
 
 
 def in_slot(layout: Layout) -> Layout:
