@@ -3,15 +3,15 @@
     python -m benchmarks.against COMMIT [--megabytes 50] [--times 9] [--shape pojo]... [--task decode]...
 
 Snapshots of each shape are written once, in three forms. A process of each version reads them through the Python API and the
-command ``stats``, one after the other and several times over, each on the same core, and the least times are compared. A
-version whose machine code is not kept compiles it first. The other version's files come out of git.
+command ``stats``, one after the other and several times over, each on the same core, and the least times are compared. For
+``get-command``, it starts the command as a process of its own. A version whose machine code is not kept compiles it first. The
+other version's files come out of git.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from benchmarks.get import present_keys
+from benchmarks.get import ENVIRONMENT, present_keys
 from benchmarks.measuring import Measurement, in_turn, one_core, show
 from benchmarks.pairs import OPERATOR, STATE, Pairs, write_canonical, write_rocksdb
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
@@ -29,14 +29,21 @@ from tests.writers.shapes import SHAPES
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("stateextract", "serializers")
 WORST = 1.03
-TASKS = {"decode": "heap", "canonical": "canonical", "rocksdb": "rocksdb", "get": "heap", "stats": "heap"}
+TASKS = {
+    "decode": "heap", "canonical": "canonical", "rocksdb": "rocksdb", "get": "heap", "get-command": "heap", "stats": "heap"
+}  # fmt: skip
 """What is measured, and the form of the snapshot that it reads."""
 WORKER = """
-import contextlib, io, json, resource, sys
+import contextlib, io, json, resource, subprocess, sys
 from stateextract.api import open_snapshot
 from stateextract.cli import main
 
+RUN = "import sys; from stateextract.cli import main; sys.exit(main(sys.argv[1:]))"
+
 def work(task, path, key):
+    if task == "get-command":
+        command = [sys.executable, "-c", RUN, "get", path, f"--key={key}"]
+        return len(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines())
     if task == "stats":
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             try:
@@ -65,7 +72,7 @@ class Version:
     """
 
     def __init__(self, root: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(root)}
+        environment = {**ENVIRONMENT, "PYTHONPATH": str(root)}
         self.process = subprocess.Popen(
             [sys.executable, "-c", WORKER], cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
