@@ -19,8 +19,8 @@ from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from benchmarks.sst_writer import Shape, write_database
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import FileHandle, IncrementalHandle, InlineHandle, StreamHandle
-from stateextract.rocksdb import DatabaseFile, RocksOptions, checksums, open_rocksdb
-from stateextract.rocksdb.access import FileRange, Inline
+from stateextract.metadata.opener import DatabaseFile, FileRange, Inline
+from stateextract.rocksdb import RocksOptions, checksums, open_rocksdb
 
 WINDOW = 4 << 20
 GOAL = 150

@@ -28,6 +28,8 @@ WRITTEN = {
 """What a serializer of the user's own can write, with the Java type of each: ``int`` is ``writeInt(x)``, ``varint``
 ``writeInt(x, false)``, ``positive int`` ``writeInt(x, true)``, ``object`` ``writeClassAndObject(x)``."""
 
+NOT_DESCRIBED = "Kryo writes neither names nor lengths of fields, and its class is not known"
+"""Why a class that is described nowhere cannot be read."""
 
 WRITTEN_ITSELF = ("utf", "flink string", "hadoop text", "hadoop vint", "hadoop vlong")
 """What a class that writes itself (``Value``, ``Writable``) can write besides numbers: ``serializers/writables.py``."""

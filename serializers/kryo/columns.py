@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from serializers.classes import ClassModel, FieldModel, written_type
+from serializers.classes import NOT_DESCRIBED, ClassModel, FieldModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import jackson, javakaffee, jdk, protobuf_columns, scala_columns
 from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
-from serializers.kryo.hierarchy import NOT_DESCRIBED, upper_bound
+from serializers.kryo.hierarchy import upper_bound
 from serializers.kryo.pojo_fields import ZERO
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import registered, undecodable_reason

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from serializers.classes import ClassModel, ClassModels, FieldModel
 from serializers.javatypes import OBJECT_CLASS, PRIMITIVES, JavaType, of_class_name, parse_type
@@ -16,8 +15,6 @@ from serializers.kryo import jackson, jdk, scala_names
 from serializers.names import simple_name
 from stateextract.errors import UndecodableError
 
-NOT_DESCRIBED: Final = "Kryo writes neither names nor lengths of fields, and its class is not known"
-"""Why a class that is described nowhere cannot be read."""
 _DESCRIBE = "describe this one as a [[kryo.class]] in the job file"
 
 _MAX_LEVELS = 100

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from serializers.classes import ClassModels
+from serializers.classes import NOT_DESCRIBED, ClassModels
 from serializers.context import Flavour
 from serializers.javatypes import of_class_name
 from serializers.kryo import bodies, containers, fields, javakaffee, jdk, scala
-from serializers.kryo.hierarchy import NOT_DESCRIBED, advice_for
+from serializers.kryo.hierarchy import advice_for
 from serializers.kryo.reader import Body, Form, Generics, Kryo, Registrations, Type
 from serializers.kryo.wire import Input
 from serializers.protobuf import NO_TYPES, ProtobufTypes

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
-from stateextract.changelog.changed_states import USER_KEYS_CHANGED, ChangedState
+from stateextract.changelog.changed_states import ChangedState
 from stateextract.errors import UndecodableError, UnsupportedError
+from stateextract.state.causes import USER_KEYS_CHANGED
 
 ROW_COST, PART_COST = 400, 160
 """Bytes that a row, and a part of one, take in memory next to the bytes that they hold: a bound of what was measured."""

@@ -18,8 +18,6 @@ from stateextract.state.state_columns import value_layout
 VALUE, LIST, MAP, MERGED, QUEUE = "value", "list", "map", "merged", "queue"
 """Shapes: what the changes of a state do to its rows. ``MERGED``: reducing and aggregating state."""
 
-USER_KEYS_CHANGED = "the serializer of the map's keys changed, so entries before and after cannot be compared"
-
 _SHAPES = {"VALUE": VALUE, "LIST": LIST, "MAP": MAP, "REDUCING": MERGED, "AGGREGATING": MERGED}
 
 

@@ -3,7 +3,7 @@
 A changelog file is ``u8`` compression · change sets, one after the other, of several subtasks and operators. A handle's
 offset counts plain bytes after that first byte, and the size that it states is the plain one too: neither is compared
 with the file. A compressed file is one stream, which has to be decompressed from its start; as many subtasks read the
-same files, :class:`Files` keeps what it has decompressed, up to a limit.
+same files, :class:`DecompressedFiles` keeps what it has decompressed, up to a limit.
 
 Does I/O through a function that opens stream handles. Flink's classes: ``ChangelogStateHandleStreamImpl``,
 ``InMemoryChangelogStateHandle``, ``StateChangelogHandleStreamHandleReader``, ``StateChangeFSUploader``.
@@ -12,8 +12,6 @@ Does I/O through a function that opens stream handles. Flink's classes: ``Change
 from __future__ import annotations
 
 import struct
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Container, Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,47 +19,19 @@ from typing import TYPE_CHECKING
 from stateextract.changelog.records import METADATA_GROUP, Change, read_change_set, read_metadata
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.compression import find_codec
+from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.metadata.model import ChangelogBytesHandle, ChangelogFilesHandle, ChangelogHandle, StreamHandle
-from stateextract.rocksdb.access import Inline
+from stateextract.metadata.opener import Inline
 
 if TYPE_CHECKING:
-    from stateextract.rocksdb.access import DatabaseFile, OpenHandle
+    from stateextract.metadata.opener import DatabaseFile, OpenHandle
 
-KEPT_FILE, KEPT = 32 << 20, 64 << 20
-"""Most bytes of a decompressed file that is kept, and of all of them."""
+KEPT_FILE = 32 << 20
+"""Most bytes of a decompressed file that is kept."""
 
 _WINDOW = 1 << 20
 _POSITION_BITS = 44
-
-
-class Files:
-    """Decompressed changelog files by URI and start; for the logs of many subtasks, in several threads."""
-
-    def __init__(self, most: int = KEPT) -> None:
-        self._most = most
-        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-        self._large: set[tuple[str, int]] = set()
-        self._lock = threading.Lock()
-
-    def plain(self, file: DatabaseFile, decompress: Callable[[], bytes | None]) -> bytes | None:
-        """The file's plain bytes; ``None`` where they are too many to be kept."""
-        key = (file.uri, file.start)
-        with self._lock:
-            if key in self._large:
-                return None
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        data = decompress()
-        with self._lock:
-            if data is None:
-                self._large.add(key)
-                return None
-            self._kept[key] = data
-            while len(self._kept) > 1 and sum(map(len, self._kept.values())) > self._most:
-                self._kept.popitem(last=False)
-        return data
 
 
 class Log:
@@ -83,7 +53,7 @@ class Log:
         metadata: Callable[[], bytes] = bytes,
         codec: str = "snappy",
         verify: bool = True,
-        files: Files | None = None,
+        files: DecompressedFiles | None = None,
     ) -> None:
         self.handle = handle
         self._open = open_file
@@ -91,7 +61,7 @@ class Log:
         self._metadata = metadata
         self._codec = codec
         self._verify = verify
-        self._files = files or Files()
+        self._files = files or DecompressedFiles()
         # A place is the number of a set and a position in it. Here is what each set's positions count: bytes of a file, or
         # changes in memory.
         self._sets: list[_LogFile | ChangelogBytesHandle] = []
@@ -198,7 +168,7 @@ class Log:
         plain = (
             self._decompressed(file, size)
             if inline
-            else self._files.plain(file, lambda: self._decompressed(file, size))
+            else self._files.plain(file.uri, file.start, lambda: self._decompressed(file, size))
         )
         if plain is None:
             source = self._stream(file, size)

@@ -18,8 +18,8 @@ from stateextract.files.filesystem import Store
 from stateextract.job.plan import PlannedState
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import IncrementalHandle
+from stateextract.metadata.opener import identity_of
 from stateextract.options import JobOptions
-from stateextract.rocksdb.access import identity_of
 from stateextract.snapshot.parts import Part
 from stateextract.snapshot.stores import open_store
 from stateextract.state.bodies.body import BodyKind

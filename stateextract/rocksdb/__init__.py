@@ -1,13 +1,10 @@
 """RocksDB's files, read without RocksDB: native checkpoints and savepoints of Flink's RocksDB and ForSt backends."""
 
-from stateextract.rocksdb.access import DatabaseFile, Opener
 from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, first_files, local_files, open_rocksdb
 from stateextract.rocksdb.splits import KeyGroupSplit, key_group_sizes, propose_splits
 
 __all__ = [
-    "DatabaseFile",
     "KeyGroupSplit",
-    "Opener",
     "PairSource",
     "RocksDB",
     "RocksOptions",

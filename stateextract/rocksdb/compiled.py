@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError
+from stateextract.metadata.opener import errors_of
 from stateextract.rocksdb import block_kernel as b
 from stateextract.rocksdb import blocks as formats
 from stateextract.rocksdb import checksums
 from stateextract.rocksdb import kernel as k
-from stateextract.rocksdb.access import errors_of
 from stateextract.rocksdb.pieces import DeletionPiece
 from stateextract.rocksdb.ranges import KeyRange, KeyRanges
 from stateextract.rocksdb.runs import BlockBatch, Run, Starts

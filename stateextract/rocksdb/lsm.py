@@ -24,8 +24,7 @@ from stateextract.errors import FormatError, MissingFileError, UnsupportedError,
 from stateextract.files.prefetch import AHEAD, PrefetchRequest
 from stateextract.files.window import READ
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
-from stateextract.rocksdb import reference
-from stateextract.rocksdb.access import (
+from stateextract.metadata.opener import (
     ExpectHandle,
     IdentifyHandle,
     Opener,
@@ -34,6 +33,7 @@ from stateextract.rocksdb.access import (
     nothing,
     read_exactly,
 )
+from stateextract.rocksdb import reference
 from stateextract.rocksdb.manifest import Family, LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
 from stateextract.rocksdb.ranges import EVERYTHING, KeyRange, KeyRanges, clipped, meeting

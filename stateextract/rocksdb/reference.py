@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from stateextract.errors import FormatError, UnsupportedError
-from stateextract.rocksdb.access import errors_of
+from stateextract.metadata.opener import errors_of
 from stateextract.rocksdb.blocks import TRAILER, BlockHandle, entries, plain_block
 from stateextract.rocksdb.ranges import KeyRanges
 from stateextract.rocksdb.runs import Run, Starts

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from stateextract.errors import FormatError
 from stateextract.files.read_ahead import AHEAD, ReadAhead
-from stateextract.rocksdb.access import errors_of
+from stateextract.metadata.opener import errors_of
 from stateextract.rocksdb.blocks import TRAILER
 from stateextract.rocksdb.manifest import LiveFile
 from stateextract.rocksdb.ranges import KeyRanges, meeting

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stateextract.metadata.opener import errors_of
 from stateextract.rocksdb import reference
-from stateextract.rocksdb.access import errors_of
 from stateextract.rocksdb.blocks import TRAILER
 from stateextract.rocksdb.lsm import RocksDB, use_kernel
 from stateextract.rocksdb.manifest import LiveFile

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from stateextract.errors import FormatError, TruncatedError, UnsupportedError
 from stateextract.files.second_thread import done
+from stateextract.metadata.opener import DatabaseFile, read_exactly
 from stateextract.rocksdb import checksums
-from stateextract.rocksdb.access import DatabaseFile, read_exactly
 from stateextract.rocksdb.blocks import (
     TRAILER,
     BlockFormat,

@@ -25,13 +25,14 @@ from stateextract.changelog.declared import (
     unknown_key,
 )
 from stateextract.changelog.keys import find_key
-from stateextract.changelog.log import Files, Log
+from stateextract.changelog.log import Log
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError
+from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator
-from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, KeyGroupsHandle
+from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyGroupsHandle
+from stateextract.metadata.opener import Opener
 from stateextract.printable import pluralize
-from stateextract.rocksdb.access import Opener
 from stateextract.snapshot.content import Content
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.heap import KeyGroupRange
@@ -49,7 +50,7 @@ def open_log(
     metadata: Callable[[], bytes],
     codec: str = "snappy",
     verify: bool = True,
-    files: Files | None = None,
+    files: DecompressedFiles | None = None,
 ) -> Log:
     """The log of a subtask.
 
@@ -175,13 +176,6 @@ def materialized_parts(handle: ChangelogHandle) -> list[KeyGroupsHandle | Increm
             raise FormatError(f"the materialized part of a changelog is a {part.kind} handle")
         parts.append(part)
     return parts
-
-
-def part_with(handle: KeyedStateHandle | None, key_group: int) -> KeyedStateHandle | None:
-    """The handle itself, of a changelog the materialized part that has a key group."""
-    if isinstance(handle, ChangelogHandle):
-        return next((part for part in handle.materialized if key_group in part.key_groups), None)
-    return handle
 
 
 def _clipped(file: StateFile, key_groups: Iterable[int]) -> StateFile:

@@ -10,13 +10,14 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stateextract.changelog.log import Files
 from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.filesystem import OpenFile, is_remote
 from stateextract.files.piece import FilePiece
 from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest, in_order
 from stateextract.files.window import READ, ReadAt
 from stateextract.metadata.locate import Locator
+from stateextract.metadata.opener import Opener
 from stateextract.snapshot.content import Content, read_content
 from stateextract.snapshot.headers import StateFile
 from stateextract.state.counters import Counters
@@ -25,8 +26,8 @@ from stateextract.state.target import FileRead, Piece
 if TYPE_CHECKING:
     from stateextract.changelog.log import Log
     from stateextract.metadata.model import IncrementalHandle
+    from stateextract.metadata.opener import DatabaseFile, OpenHandle
     from stateextract.rocksdb import RocksDB, RocksOptions
-    from stateextract.rocksdb.access import DatabaseFile, OpenHandle
     from stateextract.state.state_columns import ReadOptions
 
 OnRead = Callable[[int], None]
@@ -49,13 +50,13 @@ class SnapshotFiles:
     """
 
     def __init__(
-        self, locator: Locator, data: bytes | Callable[[], bytes], changelog_files: Files | None = None
+        self, locator: Locator, data: bytes | Callable[[], bytes], changelog_files: DecompressedFiles | None = None
     ) -> None:
         self.locator = locator
         self.metadata_uri = locator.found.metadata_uri
         self.prefetcher = FilePrefetcher(locator.store)
         self._data = data
-        self._changelog_files = Files() if changelog_files is None else changelog_files
+        self._changelog_files = DecompressedFiles() if changelog_files is None else changelog_files
         self._last: tuple[IncrementalHandle, RocksOptions, OnRead | None, RocksDB] | None = None
 
     def opened(self, file: StateFile, on_read: OnRead = _ignore_progress) -> HandleBytes:
@@ -87,7 +88,7 @@ class SnapshotFiles:
             return
         yield PrefetchRequest(file.uri, prefetch(content)).shifted(file.start)
         if file.handle is not None and file.changelog is None:
-            from stateextract.rocksdb import Opener, first_files
+            from stateextract.rocksdb import first_files
 
             yield from first_files(file.handle, Opener(self.locator, self.prefetcher))
 
@@ -116,7 +117,6 @@ class SnapshotFiles:
     def database(self, file: StateFile, on_read: OnRead | None, options: RocksOptions) -> RocksDB:
         """A subtask's database; the last one is kept, since its MANIFEST may be long."""
         from stateextract.rocksdb import open_rocksdb  # takes long to load, and most snapshots have no database
-        from stateextract.rocksdb.access import Opener
 
         handle = file.handle
         assert handle is not None

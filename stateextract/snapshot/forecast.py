@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from serializers import DescribeContext
-from serializers.kryo.hierarchy import NOT_DESCRIBED
-from stateextract.changelog.changed_states import USER_KEYS_CHANGED
+from serializers.classes import NOT_DESCRIBED
 from stateextract.columnar.arrow.schema import inexact_column
 from stateextract.columnar.layout import Layout, Map, Python, Undecodable
 from stateextract.errors import expected_error
@@ -20,6 +19,7 @@ from stateextract.snapshot.coverage import DECODED, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
+from stateextract.state.causes import USER_KEYS_CHANGED
 from stateextract.state.header import KeyedHeader
 from stateextract.state.row_layout import row_layout
 from stateextract.state.state_columns import (

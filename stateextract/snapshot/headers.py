@@ -20,8 +20,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from stateextract.changelog.log import Files
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
+from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import (
@@ -35,8 +35,7 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
-from stateextract.rocksdb.access import DatabaseFile, FileRange, Inline, Opener
-from stateextract.rocksdb.lsm import RocksOptions, open_rocksdb
+from stateextract.metadata.opener import DatabaseFile, FileRange, Inline, Opener
 from stateextract.snapshot.content import NO_DATA, Content, Header
 from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.bodies.database import shares
@@ -165,7 +164,7 @@ class HeaderReader:
         self._inline: dict[int, int] = {}
         self._codec = codec
         self._verify = verify
-        self._changelog_files = Files()
+        self._changelog_files = DecompressedFiles()
         self._bounds: dict[StreamHandle, set[int]] = {}
 
     def read(self, threads: int, on_headers: OnHeaders = ignore_progress) -> list[StateFile]:
@@ -316,6 +315,8 @@ class HeaderReader:
 
         :raises StateExtractError: where none can be read.
         """
+        from stateextract.rocksdb import RocksOptions, open_rocksdb
+
         open_file = Opener(self._locator, FilePrefetcher(self._store), self._locator.found.metadata_uri)
         database = open_rocksdb(handle, open_file, RocksOptions(self._verify))
         lost: dict[str, StateExtractError] = {}

@@ -25,9 +25,8 @@ from stateextract.files.filesystem import Store, parent
 from stateextract.files.prefetch import PrefetchRequest, in_order
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import FoundSnapshot, Locator
-from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
+from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
 from stateextract.options import JobOptions
-from stateextract.snapshot.changelogs import part_with
 from stateextract.snapshot.content import KnownHeaders, read_header
 from stateextract.snapshot.files import SnapshotFiles, with_header
 from stateextract.snapshot.headers import StateFile
@@ -149,7 +148,7 @@ class PartReader:
             return file
         operator = next(o for o in self._snapshot[0].operators if o.id == targets.id)
         handle = next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask)
-        materialized = part_with(handle, part.content.key_groups[0])
+        materialized = _part_with(handle, part.content.key_groups[0])
         return replace(
             file, handle=materialized if isinstance(materialized, IncrementalHandle) else None,
             changelog=handle if isinstance(handle, ChangelogHandle) else None,
@@ -201,3 +200,10 @@ def overridden(batch: pa.RecordBatch, texts: OverrideTexts, policy: Policy, coun
     for reason in notes.reasons:
         counters.problem(f"pickles: {reason}")
     return batch
+
+
+def _part_with(handle: KeyedStateHandle | None, key_group: int) -> KeyedStateHandle | None:
+    """The handle itself, of a changelog the materialized part that has a key group."""
+    if isinstance(handle, ChangelogHandle):
+        return next((part for part in handle.materialized if key_group in part.key_groups), None)
+    return handle

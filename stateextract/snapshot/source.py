@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from serializers import DescribeContext
-from stateextract.changelog.log import Files
+from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.filesystem import Store
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import Locator
@@ -50,7 +50,7 @@ class SnapshotSource:
         self.locator = Locator(self.found, store, self.path_pairs)
         self.codec = options.codec
         self.verify_checksums = options.verify_checksums
-        self.changelog_files = Files()
+        self.changelog_files = DecompressedFiles()
         """Of changelogs, shared by all readers."""
         self._on_headers = on_headers
         self._plan_notes: list[str] = []

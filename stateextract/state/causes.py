@@ -15,6 +15,8 @@ from stateextract.printable import agreeing, pluralize
 
 K = TypeVar("K", bound=Hashable)
 
+USER_KEYS_CHANGED = "the serializer of the map's keys changed, so entries before and after cannot be compared"
+
 _COUNTED = "(?:the rows cannot be counted: )?"
 _AFTER = re.compile(_COUNTED + "unreadable after state .* in the same key group: (?=(?:a )?values? of )", re.DOTALL)
 _UNDECODABLE = re.compile(_COUNTED + "(?:a )?values? of (.+?) cannot be decoded: (.*)", re.DOTALL)

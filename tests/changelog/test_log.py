@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from stateextract.changelog import log as log_module
-from stateextract.changelog.log import Files, Log
+from stateextract.changelog.log import Log
 from stateextract.changelog.records import read_change_set, read_metadata
 from stateextract.errors import ChecksumError, FormatError, StateExtractError, TruncatedError
+from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.window import RangeSource, Window
 from stateextract.metadata.model import ChangelogFilesHandle, FileHandle, InlineHandle, StreamHandle
-from stateextract.rocksdb.access import Inline
+from stateextract.metadata.opener import Inline
 from tests.changelog.writer import Record, change_set, changelog_file, handle, in_files, in_memory
 from tests.state.keyed_writer import i32
 from tests.writers.flink_writer import compress_snappy_framed
@@ -59,7 +60,7 @@ class Folder:
         files = tuple((offset, FileHandle(1, path)) for path, offset in places)
         return ChangelogFilesHandle(13, 0, 4, files, size, 0, "id")
 
-    def log(self, *increments: ChangelogFilesHandle, files: Files | None = None) -> Log:
+    def log(self, *increments: ChangelogFilesHandle, files: DecompressedFiles | None = None) -> Log:
         return Log(handle(GROUPS, (), increments), self.open, "_metadata", files=files)
 
 
@@ -124,7 +125,7 @@ def test_a_compressed_file_is_decompressed_once_for_all(monkeypatch: pytest.Monk
     sets = [change_set([(0, b"%d" % n * 100)]) for n in range(20)]
     folder.files["a"], offsets = changelog_file(sets, True)
     folder.files["b"], _ = changelog_file(sets, True)
-    files = Files(most=3000)
+    files = DecompressedFiles(most=3000)
     streamed = []
     original = Log._stream
     monkeypatch.setattr(
@@ -139,7 +140,7 @@ def test_a_compressed_file_is_decompressed_once_for_all(monkeypatch: pytest.Monk
     assert (streamed, len(files._kept)) == (["a", "b"], 1)
     # A file that is too large to be kept is streamed from its start for every set.
     monkeypatch.setattr(log_module, "KEPT_FILE", 500)
-    log = folder.log(folder.increment(*(("a", offset) for offset in offsets[-2:])), files=Files())
+    log = folder.log(folder.increment(*(("a", offset) for offset in offsets[-2:])), files=DecompressedFiles())
     assert found(log) == expected[-2:]
     assert streamed[2:] == ["a", "a", "a"]
 

@@ -14,8 +14,9 @@ from stateextract.files.filesystem import Store
 from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle
+from stateextract.metadata.opener import Opener
 from stateextract.metadata.parser import parse_metadata
-from stateextract.rocksdb import Opener, RocksDB, RocksOptions, open_rocksdb, propose_splits
+from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb, propose_splits
 from stateextract.state.header import parse_header
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import keyed_files, snapshot_folders

@@ -35,10 +35,10 @@ from stateextract.metadata.model import (
     SegmentHandle,
     SubtaskState,
 )
+from stateextract.metadata.opener import Opener
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.rocksdb.access import Opener
 from tests.conformance.notation import comparable, same_rows
 from tests.golden.expected import DATA, load
 from tests.golden.test_rows import actual_rows, check_list, expected_row

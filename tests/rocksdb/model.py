@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, StreamHandle
+from stateextract.metadata.opener import Inline
 from stateextract.rocksdb import PairSource, RocksDB, RocksOptions, open_rocksdb
-from stateextract.rocksdb.access import Inline
 from tests.writers.sst import MERGE, PUT, Entry
 
 Pairs = list[tuple[bytes, bytes]]

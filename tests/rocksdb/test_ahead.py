@@ -9,8 +9,8 @@ import pytest
 
 from stateextract.errors import ChecksumError
 from stateextract.metadata.model import InlineHandle, StreamHandle
+from stateextract.metadata.opener import Inline
 from stateextract.rocksdb import RocksOptions, open_rocksdb, runs, table
-from stateextract.rocksdb.access import Inline
 from tests.rocksdb.model import ENGINES, drain, expected
 from tests.rocksdb.test_formats import ENTRIES
 from tests.writers import sst as w

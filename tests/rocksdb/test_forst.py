@@ -19,9 +19,10 @@ from stateextract.job.execute import in_this_process
 from stateextract.job.run import run_job
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, OperatorState, SubtaskState
+from stateextract.metadata.opener import Opener
 from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
-from stateextract.rocksdb import Opener, open_rocksdb
+from stateextract.rocksdb import open_rocksdb
 from stateextract.rocksdb.table import Table
 from tests.golden.test_rows import check
 from tests.state.keyed_writer import Entry, Keyed, State, i64, rocksdb, write_operators

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from serializers.kryo.hierarchy import NOT_DESCRIBED
+from serializers.classes import NOT_DESCRIBED
 from stateextract.state.causes import causes_of, is_caused, problem_after
 from tests.cli.test_cli import Out, out
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot

@@ -1,7 +1,7 @@
-"""Where the reader's bytes come from: files of a database, inline bytes, windows of merged files.
+"""The bytes of stream handles: files, windows of merged files, inline bytes.
 
-A :class:`DatabaseFile` is what the caller opens for each stream handle; :class:`Inline` and :class:`FileRange` are two ready
-ones, and :class:`Opener` is the function for a located snapshot. Does I/O; knows nothing of RocksDB.
+A :class:`DatabaseFile` is what the readers of databases and changelogs open for each handle; :class:`Inline` and
+:class:`FileRange` are two ready ones, and :class:`Opener` is the function for a located snapshot. Does I/O.
 """
 
 from __future__ import annotations
