@@ -2,7 +2,7 @@
 
 A snapshot is read (``snapshots.py``) and described (``registry.py``): describing turns it into a layout, from which the
 engine derives the Arrow schema and the decoders. Nothing here decodes a value. One module per family, each a list of
-``register(snapshot class, layout)``:
+``register(snapshot class, layout)``; those of ``FAMILIES`` are imported when a snapshot names a class of theirs:
 
 =============  =========================================================================================
 scalars        primitives, String, BigInteger, BigDecimal, Void and other types of one value
@@ -35,21 +35,13 @@ from __future__ import annotations
 
 from serializers import (
     arrays,
-    avro,
-    beam,
-    cep,
     containers,
     datetime,
-    flinkx,
-    javaobjects,
-    kryo,
     legacy,
     pojo,
-    pyflink,
     scala,
     scalars,
     sql,
-    statefun,
     ttl,
     tuples,
     values,
@@ -64,27 +56,19 @@ __all__ = [
     "DescribeContext",
     "SerializerSnapshot",
     "arrays",
-    "avro",
-    "beam",
-    "cep",
     "containers",
     "datetime",
     "describe",
-    "flinkx",
     "is_fixed_length",
-    "javaobjects",
-    "kryo",
     "legacy",
     "load_plugins",
     "pojo",
-    "pyflink",
     "read_snapshot",
     "read_snapshot_proxy",
     "register",
     "scala",
     "scalars",
     "sql",
-    "statefun",
     "ttl",
     "tuples",
     "values",

@@ -15,10 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.datetime import DATES
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.names import Names, simple_name
 from serializers.pojo import POJO_SNAPSHOT
-from serializers.registry import SerializerSnapshot, describe, is_fixed_length, register
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, describe, is_fixed_length, register
 from serializers.scala import case_class_fields, either, option
 from serializers.snapshots import check_version, composite, flink_string, read_snapshot, read_unversioned_snapshot
 from stateextract.columnar.layout import (

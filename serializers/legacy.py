@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
-from serializers.registry import REGISTRY, PayloadReader, SerializerSnapshot, is_fixed_length
+from serializers.registry import KRYO_SNAPSHOT, PayloadReader, SerializerSnapshot, find_serializer, is_fixed_length
 from serializers.scala import PACKAGES as SCALA_PACKAGES
 from serializers.scalars import BASE
 from serializers.snapshots import CONFIG_SNAPSHOTS, SnapshotReader, java_serialized_serializer, read_snapshot_proxy
@@ -31,7 +30,7 @@ def _parameterless(reader: Reader, name: str, version: int) -> SerializerSnapsho
     serializer = reader.utf("a serializer's class name")
     simple = serializer.rsplit(".", 1)[-1].rsplit("$", 1)[-1]
     for candidate in (f"{serializer}${simple}Snapshot", f"{serializer}Snapshot"):
-        if candidate in REGISTRY:
+        if find_serializer(candidate) is not None:
             return SerializerSnapshot(candidate, 3)
     return SerializerSnapshot(serializer, version, details={"unknown": "config snapshot"})
 

@@ -3,6 +3,7 @@
 ``REGISTRY`` maps the full name of a snapshot class to a :class:`Serializer`: how the snapshot's payload is read, which
 layout its values have, and whether they have a fixed length. The families (``scalars``, ``containers``, ``pojo``, …)
 and plug-ins fill it with :func:`register` when they are imported; the last registration wins, so a plug-in can override.
+``FAMILIES`` are imported when :func:`find_serializer` is first asked for a class of theirs: most snapshots name none.
 
 Dispatch is on full names, since several formats share a simple name. May import layouts and the byte cursor; must never
 know where a snapshot is in a file.
@@ -13,12 +14,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, Final
 
 from serializers.context import DescribeContext
 from stateextract.columnar.layout import Layout, Undecodable
@@ -52,6 +54,13 @@ class SerializerSnapshot:
         return "unknown" in self.details
 
 
+def parts_of(snapshots: Iterable[SerializerSnapshot]) -> Iterator[SerializerSnapshot]:
+    """Snapshots, each before all that is in it."""
+    for snapshot in snapshots:
+        yield snapshot
+        yield from parts_of(snapshot.nested)
+
+
 PayloadReader = Callable[[Reader, str, int], SerializerSnapshot]
 Describer = Callable[[SerializerSnapshot], Layout]
 FixedLength = bool | Callable[[SerializerSnapshot], bool]
@@ -73,6 +82,24 @@ class Serializer:
 
 
 REGISTRY: dict[str, Serializer] = {}
+
+BEAM: Final = "org.apache.beam."
+KRYO_SNAPSHOT: Final = "org.apache.flink.api.java.typeutils.runtime.kryo.KryoSerializerSnapshot"
+
+FAMILIES: Final = {
+    BEAM: "serializers.beam",
+    KRYO_SNAPSHOT: "serializers.kryo",
+    "org.apache.flink.cep.": "serializers.cep",
+    "org.apache.flink.formats.avro.": "serializers.avro",
+    "org.apache.flink.runtime.state.JavaSerializer": "serializers.javaobjects",
+    "org.apache.flink.statefun.": "serializers.statefun",
+    "org.apache.flink.table.runtime.typeutils.serializers.python.": "serializers.pyflink",
+    "org.apache.flinkx.": "serializers.flinkx",
+}
+"""The modules that are imported when a class is named whose name begins so. All such classes are theirs."""
+
+_importing = threading.Lock()
+_loaded: set[str] = set()
 
 
 def register(
@@ -104,6 +131,31 @@ def register(
     return decorate
 
 
+def load_family(class_name: str) -> None:
+    """Import the family of a class, if it is one of :data:`FAMILIES`."""
+    for begin, module in FAMILIES.items():
+        if class_name.startswith(begin) and module not in _loaded:
+            with _importing:
+                own = dict(REGISTRY)
+                importlib.import_module(module)
+                REGISTRY.update(own)  # a plug-in that overrides a class of the family was here first
+                _loaded.add(module)
+
+
+def find_serializer(class_name: str) -> Serializer | None:
+    """What the registry holds of a snapshot class; ``None``: the class is not known."""
+    if class_name not in REGISTRY:
+        load_family(class_name)
+    return REGISTRY.get(class_name)
+
+
+def all_serializers() -> dict[str, Serializer]:
+    """The registry, with all families."""
+    for begin in FAMILIES:
+        load_family(begin)
+    return REGISTRY
+
+
 _context: ContextVar[DescribeContext] = ContextVar("describe_context")
 
 
@@ -130,7 +182,7 @@ def describe(snapshot: SerializerSnapshot, context: DescribeContext | None = Non
 def _describe(snapshot: SerializerSnapshot) -> Layout:
     if snapshot.is_unknown:
         return Undecodable(snapshot.class_name, "the serializer's snapshot class is not known")
-    known = REGISTRY.get(snapshot.class_name)
+    known = find_serializer(snapshot.class_name)
     if known is None:
         return Undecodable(snapshot.class_name, "the serializer's snapshot class is not known")
     if isinstance(known.layout, Layout):
@@ -143,7 +195,7 @@ def _describe(snapshot: SerializerSnapshot) -> Layout:
 
 def is_fixed_length(snapshot: SerializerSnapshot) -> bool:
     """Flink's ``TypeSerializer.getLength() >= 0``; false for what is not known."""
-    known = REGISTRY.get(snapshot.class_name)
+    known = find_serializer(snapshot.class_name)
     if known is None or snapshot.is_unknown:
         return False
     return known.fixed_length if isinstance(known.fixed_length, bool) else known.fixed_length(snapshot)

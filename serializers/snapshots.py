@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from serializers.registry import REGISTRY, PayloadReader, SerializerSnapshot
+from serializers.registry import PayloadReader, SerializerSnapshot, find_serializer
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
 from stateextract.files.reader import Reader
 
@@ -151,7 +151,7 @@ def _proxied(reader: SnapshotReader) -> SerializerSnapshot:
 
 
 def _payload(reader: SnapshotReader, name: str, version: int, old: bool = False) -> SerializerSnapshot:
-    known = REGISTRY.get(name)
+    known = find_serializer(name)
     if known is not None:
         return (known.payload or simple)(reader, name, version)
     if old and name in CONFIG_SNAPSHOTS:
@@ -217,7 +217,7 @@ def _ends(reader: SnapshotReader) -> Sequence[int]:
             continue
         likely = is_class_name(name) and ("." in name or "$" in name)
         if likely and (0 < version < 256 or version == CONFIG_SNAPSHOT_ADAPTER):
-            found.append((name not in REGISTRY, start))
+            found.append((find_serializer(name) is None, start))
     # Classes that the registry has come first: other names may be part of what is skipped.
     return [start for _, start in sorted(found)]
 

@@ -21,7 +21,7 @@ from serializers.connectors import COMMITTABLE, COORDINATOR, FORMS, PayloadForm
 from serializers.connectors.forms import forms_of
 from serializers.kryo.shapes import SCALARS
 from serializers.logical_types import in_row
-from serializers.registry import REGISTRY
+from serializers.registry import all_serializers
 from serializers.scalars import BASE
 from serializers.snapshots import composite
 from serializers.sql_type import LogicalType
@@ -149,7 +149,7 @@ def sample(class_name: str) -> SerializerSnapshot:
     for end, (details, nested) in _SAMPLES.items():
         if class_name.endswith((f".{end}", f"${end}")):
             return SerializerSnapshot(class_name, 3, 1, details, tuple(nested))
-    payload = REGISTRY[class_name].payload
+    payload = all_serializers()[class_name].payload
     count = 0
     if isinstance(payload, composite):
         count = 2 if payload.count is None else payload.count
@@ -178,7 +178,7 @@ class SerializerColumn:
 
 def serializer_columns() -> Iterator[SerializerColumn]:
     """Every serializer of Flink's that is registered, by the name of its snapshot class."""
-    for name in sorted(n for n in REGISTRY if n.startswith(_FLINK)):
+    for name in sorted(n for n in all_serializers() if n.startswith(_FLINK)):
         layout = sample_layout(name)
         if isinstance(layout, Undecodable):
             yield SerializerColumn(name, None, False, layout.reason)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from serializers.classes import ClassModel, FieldModel
 from serializers.javatypes import parse_type
 from serializers.names import Names
-from serializers.registry import SerializerSnapshot, current_context, register
+from serializers.registry import SerializerSnapshot, current_context, load_family, register
 from serializers.scalars import NUMBERS
 from serializers.snapshots import generic
 from serializers.tuples import RUNTIME
@@ -112,6 +112,7 @@ def _layout(name: str, model: ClassModel | None, depth: int = 0) -> Layout:
     if model is not None and model.written:
         names = Names()
         return Struct(tuple(Field(names.take(part.name), _written(model, part)) for part in model.written))
+    load_family(name)
     known = VALUES.get(name) or _collection(model, depth)
     return known or Undecodable(name, "only the class determines which bytes its method write creates")
 

@@ -8,6 +8,5 @@ layout describes: Beam's variable-length numbers, and what has them in front.
 from __future__ import annotations
 
 from serializers.beam.beam_keys import key_coder, with_key_coder
-from serializers.beam.coders import Coder
 
-__all__ = ["Coder", "key_coder", "with_key_coder"]
+__all__ = ["key_coder", "with_key_coder"]

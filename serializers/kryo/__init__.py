@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from serializers.kryo.snapshot import KRYO_SNAPSHOT, payload
-from serializers.registry import SerializerSnapshot, current_context, register
+from serializers.kryo.snapshot import payload
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, current_context, register
 from stateextract.columnar.layout import Layout
 
 

@@ -11,15 +11,14 @@ Flink's classes: ``org.apache.flink.api.java.typeutils.{TypeExtractor,PojoTypeIn
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from serializers.javatypes import OBJECT_CLASS
 from serializers.kryo import jdk
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT, REMOVED
-from serializers.registry import SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, parts_of
 from serializers.scalars import BASE
 
 UNDECIDED: Final = "stateextract.undecided.f"
@@ -83,27 +82,14 @@ class PojoField:
 PojoFields = tuple[PojoField, ...]
 
 
-def kryo_classes(snapshots: Iterable[SerializerSnapshot]) -> Iterator[tuple[str, SerializerSnapshot]]:
-    """The classes that values are declared to have which Kryo wrote, and the snapshots of their serializers."""
-    for snapshot in _all(snapshots):
-        if snapshot.class_name == KRYO_SNAPSHOT and not snapshot.is_unknown:
-            yield snapshot.details["class"], snapshot
-
-
 def pojo_classes(snapshots: Iterable[SerializerSnapshot]) -> dict[str, PojoFields]:
     """The POJOs by class, without those that a field of an open type makes unclear, or of which two snapshots differ."""
     found: dict[str, PojoFields | None] = {}
-    for snapshot in _all(snapshots):
+    for snapshot in parts_of(snapshots):
         if snapshot.class_name == POJO_SNAPSHOT and not snapshot.is_unknown:
             name, fields = snapshot.details["class"], _fields(snapshot)
             found[name] = fields if found.get(name, fields) == fields else None
     return {name: fields for name, fields in found.items() if fields is not None}
-
-
-def _all(snapshots: Iterable[SerializerSnapshot]) -> Iterator[SerializerSnapshot]:
-    for snapshot in snapshots:
-        yield snapshot
-        yield from _all(snapshot.nested)
 
 
 def _fields(snapshot: SerializerSnapshot) -> PojoFields | None:
@@ -131,4 +117,4 @@ def _types(snapshot: SerializerSnapshot) -> tuple[str, ...]:
     return _SIMPLE.get(snapshot.class_name, ())
 
 
-__all__ = ["WITH_CLASS", "PojoField", "PojoFields", "kryo_classes", "pojo_classes"]
+__all__ = ["WITH_CLASS", "PojoField", "PojoFields", "pojo_classes"]

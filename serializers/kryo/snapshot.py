@@ -17,8 +17,6 @@ from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.javastream import JavaObject, parse_java_stream
 from stateextract.files.reader import Reader
 
-KRYO_SNAPSHOT: Final = "org.apache.flink.api.java.typeutils.runtime.kryo.KryoSerializerSnapshot"
-
 FIRST_ID: Final = 85
 """The first number that registrations of the job get, behind Kryo's and Flink's own."""
 

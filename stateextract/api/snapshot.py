@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 import pyarrow as pa
 
 from serializers import load_plugins
-from serializers.connectors import decode_coordinator
 from stateextract.api.html import table
 from stateextract.api.state import State
 from stateextract.api.validation import Finding, OnProgress, Validation
@@ -27,10 +26,10 @@ from stateextract.metadata.operator_lookup import by_name, find_operators
 from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
 from stateextract.printable import find_named, pluralize, there_is
+from stateextract.snapshot.describe import lacking
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import OperatorInventory
-from stateextract.snapshot.kryo_pojos import lacking
 from stateextract.snapshot.missing import MissingFiles, missing_files
 from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, Suggestion
@@ -369,7 +368,11 @@ class Operator:
         """What the operator's coordinator keeps: its ``bytes``, and of a source the ``version`` and the form of its
         enumerator, as in the job's dataset ``coordinator``; ``None`` where there is nothing. ``docs/types.md`` has the forms.
         """
-        return None if self._state.coordinator is None else decode_coordinator(self._state.coordinator.data)
+        if self._state.coordinator is None:
+            return None
+        from serializers.connectors import decode_coordinator
+
+        return decode_coordinator(self._state.coordinator.data)
 
     @property
     def total_size(self) -> int:

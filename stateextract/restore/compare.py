@@ -25,9 +25,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from serializers.avro import AVRO_SNAPSHOTS
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
-from serializers.registry import REGISTRY, SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, find_serializer
 from serializers.ttl import is_ttl, unwrapped
 from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT, RUNTIME
 from stateextract.outcome import Verdict
@@ -87,7 +86,7 @@ class Comparer:
             return sql.rows(self, new, old, at)
         if self.same_job and new == old:
             return Answer.AS_IS
-        if not old.class_name.startswith(_FLINK) or old.class_name not in REGISTRY:
+        if not old.class_name.startswith(_FLINK) or find_serializer(old.class_name) is None:
             return self.findings.unknown(
                 at,
                 f"{old.class_name} decides by rules of its own",

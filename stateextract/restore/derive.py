@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from serializers.avro import AVRO_SNAPSHOTS
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
-from serializers.registry import SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from serializers.ttl import unwrapped
 from serializers.tuples import ENUM_SNAPSHOT
 from stateextract.restore.classes import JobClasses

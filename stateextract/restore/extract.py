@@ -19,9 +19,8 @@ from serializers.classes import FieldModel
 from serializers.classfile import ClassShape
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT, SET_SNAPSHOT
 from serializers.javatypes import PRIMITIVES, JavaType, parse_type
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
-from serializers.registry import SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from serializers.scalars import BASE
 from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT, RUNTIME
 from stateextract.restore.answers import Release

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from serializers.avro import AVRO_SNAPSHOTS
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
-from serializers.registry import SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from serializers.tuples import ENUM_SNAPSHOT
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Findings, Phase, Release

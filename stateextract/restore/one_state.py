@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
-from serializers.registry import SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Backend, Findings, Phase
 from stateextract.restore.by_classes import ByClasses

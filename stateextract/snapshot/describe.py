@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from serializers import DescribeContext
+from serializers import DescribeContext, SerializerSnapshot
 from serializers.classes import ClassModel, ClassModels, class_model
 from serializers.classfile import MAX_BYTES, read_class
-from serializers.connectors import evidence_of
 from serializers.context import NO_EVIDENCE, Evidence, Flavour, flavour_of
 from serializers.protobuf import NO_TYPES, ProtobufTypes
+from serializers.registry import KRYO_SNAPSHOT, parts_of
 from serializers.sql_type import NameRule, decode_rules, encode_rules
 from stateextract.errors import FormatError, StateExtractError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import SnapshotMetadata
 from stateextract.snapshot.class_path import class_files
+from stateextract.snapshot.headers import StateFile
 from stateextract.state.plan_names import names_of_file, names_of_plan, note_on_plan
 
 MAX_CLASSES = 200_000
@@ -75,7 +76,12 @@ def _messages(paths: Sequence[str], store: Store) -> ProtobufTypes:
 
 def with_coordinators(context: DescribeContext, metadata: SnapshotMetadata) -> DescribeContext:
     """The context with what coordinators contain about the splits of their operators, which show the connector."""
-    coordinators = ((o.id, evidence_of(o.coordinator.data)) for o in metadata.operators if o.coordinator is not None)
+    states = [(operator.id, operator.coordinator.data) for operator in metadata.operators if operator.coordinator is not None]
+    if not states:
+        return context
+    from serializers.connectors import evidence_of  # most snapshots have no coordinators' state
+
+    coordinators = ((id_, evidence_of(data)) for id_, data in states)
     return replace(context, coordinators=tuple((id_, found) for id_, found in coordinators if found != NO_EVIDENCE))
 
 
@@ -104,6 +110,35 @@ def _text(path: str, store: Store) -> str:
         return store.read(path).decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not text: {error.reason}", expected="UTF-8") from None
+
+
+def lacking(context: DescribeContext, files: Sequence[StateFile]) -> list[str]:
+    """The job's classes of values that Kryo wrote and that the context does not describe."""
+    found = dict.fromkeys(name for name, _ in kryo_classes(snapshots_of(files)))
+    unknown = [name for name in found if context.class_models.get(name) is None]
+    if not unknown:
+        return []
+    from serializers.kryo.jdk import is_jdk  # most snapshots have no values of Kryo
+
+    return [name for name in unknown if not (name.startswith("[") or is_jdk(name))]
+
+
+def kryo_classes(snapshots: Iterable[SerializerSnapshot]) -> Iterator[tuple[str, SerializerSnapshot]]:
+    """The classes that values are declared to have which Kryo wrote, and the snapshots of their serializers."""
+    for snapshot in parts_of(snapshots):
+        if snapshot.class_name == KRYO_SNAPSHOT and not snapshot.is_unknown:
+            yield snapshot.details["class"], snapshot
+
+
+def snapshots_of(files: Sequence[StateFile]) -> Iterator[SerializerSnapshot]:
+    """The snapshots of all keys and states of files."""
+    headers = {file.header_key: file.header for file in files if file.header is not None}
+    for header in headers.values():
+        key = getattr(header, "key_serializer", None)
+        if key is not None:
+            yield key
+        for meta in header.states:
+            yield from meta.serializers.values()
 
 
 def read_classes(path: str, store: Store) -> Iterator[ClassModel]:

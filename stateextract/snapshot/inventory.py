@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from serializers import DescribeContext
-from serializers.connectors import decode_coordinator, untyped_reason
 from serializers.tuples import ROW_SNAPSHOT
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
@@ -218,6 +217,8 @@ def _list_state(inventory: OperatorInventory, state: NamedState) -> CoverageEntr
 def _list_nameless(inventory: OperatorInventory) -> None:
     operator = inventory.operator
     if operator.coordinator is not None:
+        from serializers.connectors import decode_coordinator, untyped_reason
+
         size = operator.coordinator.size
         reason = untyped_reason(decode_coordinator(operator.coordinator.data))
         status = Status.RAW if reason else Status.DECODED

@@ -17,15 +17,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from serializers import DescribeContext, SerializerSnapshot
+from serializers import DescribeContext
 from serializers.classes import ClassModel, ClassModels, FieldModel
 from serializers.javatypes import OBJECT_CLASS, PRIMITIVES
-from serializers.kryo.jdk import is_jdk
-from serializers.kryo.pojo_fields import UNDECIDED, WITH_CLASS, ZERO, PojoFields, kryo_classes, pojo_classes
+from serializers.kryo.pojo_fields import UNDECIDED, WITH_CLASS, ZERO, PojoFields, pojo_classes
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import SnapshotMetadata
+from stateextract.snapshot.describe import kryo_classes, lacking, snapshots_of
 from stateextract.snapshot.headers import StateFile, operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
@@ -60,13 +60,6 @@ class _Guess:
     final: frozenset[str] = frozenset()
 
 
-def lacking(context: DescribeContext, files: Sequence[StateFile]) -> list[str]:
-    """The job's classes of values that Kryo wrote and that the context does not describe."""
-    found = dict.fromkeys(name for name, _ in kryo_classes(_snapshots(files)))
-    unknown = (name for name in found if context.class_models.get(name) is None)
-    return [name for name in unknown if not (name.startswith("[") or is_jdk(name))]
-
-
 def with_pojos(
     context: DescribeContext,
     snapshot: SnapshotMetadata,
@@ -81,7 +74,7 @@ def with_pojos(
     :param files: of all operators of the snapshot.
     """
     pojos = {
-        name: fields for name, fields in pojo_classes(_snapshots(files)).items() if context.class_models.get(name) is None
+        name: fields for name, fields in pojo_classes(snapshots_of(files)).items() if context.class_models.get(name) is None
     }
     models: dict[str, ClassModel] = {}
     for name in lacking(context, files):
@@ -94,16 +87,6 @@ def with_pojos(
     if not models:
         return context
     return replace(context, class_models=ClassModels({**models, **context.class_models.by_name}))
-
-
-def _snapshots(files: Sequence[StateFile]) -> Iterator[SerializerSnapshot]:
-    headers = {file.header_key: file.header for file in files if file.header is not None}
-    for header in headers.values():
-        key = getattr(header, "key_serializer", None)
-        if key is not None:
-            yield key
-        for meta in header.states:
-            yield from meta.serializers.values()
 
 
 @dataclass(frozen=True)
@@ -162,7 +145,8 @@ class _PojoSearch:
 
     def models(self) -> list[ClassModel]:
         """The models; none where they are not certain."""
-        snapshots = [snapshot for name, snapshot in kryo_classes(_snapshots([f for f, _ in self._where])) if name == self._root]
+        declared = kryo_classes(snapshots_of([file for file, _ in self._where]))
+        snapshots = [snapshot for name, snapshot in declared if name == self._root]
         if any(s.details.get("default_serializers") or s.details.get("default_serializer_classes") for s in snapshots):
             return []  # these may hold for a superclass, which is not known
         try:

@@ -17,11 +17,10 @@ from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
 from stateextract.snapshot.choose import choose_snapshot
-from stateextract.snapshot.describe import describe_context, entries_of, with_coordinators, with_names
+from stateextract.snapshot.describe import describe_context, entries_of, lacking, with_coordinators, with_names
 from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, ignore_progress
 from stateextract.snapshot.inventory import OperatorInventory, take_inventory
-from stateextract.snapshot.kryo_pojos import lacking, with_pojos
 from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.uids import read_uids, with_uids
 
@@ -108,6 +107,8 @@ class SnapshotSource:
         """
         if not lacking(context, files):
             return context
+        from stateextract.snapshot.kryo_pojos import with_pojos
+
         _, everything = ([], files) if whole else self.inventory()
         return with_pojos(
             context, self.metadata, everything, self.found.metadata_uri, self.path_pairs, self.user_store, self.codec

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot, describe, load_plugins
-from serializers.registry import REGISTRY
+from serializers.registry import find_serializer
 from stateextract.columnar.arrow.sql_names import sql_schema
 from stateextract.doors import Door, api_door
 from stateextract.errors import StateExtractError, UsageError
@@ -268,7 +268,7 @@ def _nested(
         "snapshot_class": snapshot.class_name,
         "snapshot_version": snapshot.version,
         "value_class": value_class if isinstance(value_class, str) else None,
-        "is_known": snapshot.class_name in REGISTRY and not snapshot.is_unknown,
+        "is_known": find_serializer(snapshot.class_name) is not None and not snapshot.is_unknown,
         "column_type": None if column is None else str(column),
     }
     for i, inner in enumerate(snapshot.nested):

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from serializers import SerializerSnapshot, read_snapshot_proxy
-from serializers.beam import Coder, key_coder, with_key_coder
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
+from serializers.registry import BEAM
 from serializers.snapshots import SHAPES, SKIPPED, SnapshotReader
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
@@ -123,17 +123,26 @@ def read_keyed_header(reader: SnapshotReader) -> KeyedHeader:
     if count < 0:
         raise FormatError(f"invalid number of states {count}", offset=start)
     states = tuple(read_state_meta(reader) for _ in range(count))
-    coder = key_coder(key, ((state.name, state.serializers[VALUE]) for state in states))
-    if coder is not None:
-        key = with_key_coder(key, coder)
-        states = tuple(_with_key_coder(state, coder) if state.kind == "TIMER" else state for state in states)
+    if any(str(name).startswith(BEAM) for name in (key.class_name, key.details.get("class"))):
+        key, states = _with_key_coder(key, states)
     return KeyedHeader(version, compressed, key, states, reader.pos, key_end)
 
 
-def _with_key_coder(timers: StateMeta, coder: Coder) -> StateMeta:
-    """Timers of Beam, with the coder of their keys."""
-    typed = {**timers.serializers, VALUE: with_key_coder(timers.serializers[VALUE], coder)}
-    return replace(timers, serializers=typed)
+def _with_key_coder(
+    key: SerializerSnapshot, states: tuple[StateMeta, ...]
+) -> tuple[SerializerSnapshot, tuple[StateMeta, ...]]:
+    """Keys and timers of Beam, with the coder of the keys."""
+    from serializers.beam import key_coder, with_key_coder  # most snapshots are not of Beam
+
+    coder = key_coder(key, ((state.name, state.serializers[VALUE]) for state in states))
+    if coder is None:
+        return key, states
+
+    def of_timers(state: StateMeta) -> StateMeta:
+        typed = {**state.serializers, VALUE: with_key_coder(state.serializers[VALUE], coder)}
+        return replace(state, serializers=typed)
+
+    return with_key_coder(key, coder), tuple(of_timers(s) if s.kind == "TIMER" else s for s in states)
 
 
 def _operator_header(reader: SnapshotReader) -> OperatorHeader:

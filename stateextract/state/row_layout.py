@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot, describe
-from serializers.connectors import payload_layout
 from serializers.field_names import named_row
 from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
@@ -119,7 +118,11 @@ def operator_row_layout(meta: StateMeta, context: DescribeContext | None = None)
     context = context or DescribeContext()
     value = meta.serializers[VALUE]
     key = meta.serializers.get(KEY) if meta.backend_type == "BROADCAST" else None
-    payload = payload_layout(meta.name, value, context.evidence) if meta.backend_type == "OPERATOR" else None
+    payload = None
+    if meta.backend_type == "OPERATOR":
+        from serializers.connectors import payload_layout  # keyed states have no payloads
+
+        payload = payload_layout(meta.name, value, context.evidence)
     fields: tuple[Field, ...] = (Field("value", payload or describe(value, context)),)
     if meta.backend_type == "BROADCAST":
         if key is None:

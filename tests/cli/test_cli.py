@@ -18,6 +18,7 @@ from stateextract.job.plan import make_plan
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
+from tests.writers.generate import plan_operators, write_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "golden" / "data"
@@ -413,3 +414,18 @@ def test_output_that_cannot_be_written() -> None:
     assert (done.returncode, done.stdout) == (1, "")
     done = in_shell(f"{command} 2>&-")
     assert (done.returncode, done.stdout) == (0, in_shell(command).stdout)
+
+
+LATE = (
+    "serializers.avro", "serializers.beam", "serializers.cep", "serializers.connectors", "serializers.flinkx",
+    "serializers.javaobjects", "serializers.kryo", "serializers.pyflink", "serializers.statefun", "stateextract.changelog",
+    "stateextract.rocksdb", "stateextract.snapshot.kryo_pojos",
+)  # fmt: skip
+"""Modules that only some snapshots need."""
+
+
+def test_the_rows_of_a_pojo_load_nothing_of_other_snapshots(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, plan_operators(["pojo"], entries=20, max_parallelism=1))
+    loaded = loaded_by("get", str(tmp_path), "--key", "nobody", "--format", "json")
+    assert "stateextract.state.bodies.heap" in loaded
+    assert [name for name in sorted(loaded) if name.startswith(LATE)] == []

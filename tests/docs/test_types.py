@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from serializers.registry import REGISTRY
+from serializers.registry import all_serializers
 from serializers.type_table import page, sample_layout
 from stateextract.columnar.layout import Undecodable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
-FLINK = sorted(name for name in REGISTRY if name.startswith("org.apache.flink."))
+FLINK = sorted(name for name in all_serializers() if name.startswith("org.apache.flink."))
 
 
 def test_the_page_is_current() -> None:

@@ -16,8 +16,8 @@ from google.protobuf import descriptor_pb2, struct_pb2, timestamp_pb2
 from google.protobuf.struct_pb2 import Struct
 
 from serializers import DescribeContext, SerializerSnapshot, describe
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.protobuf import NO_TYPES, ProtobufTypes, java_names
+from serializers.registry import KRYO_SNAPSHOT
 from stateextract.columnar.convert.policy import ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret

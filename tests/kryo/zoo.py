@@ -13,7 +13,8 @@ from serializers import SerializerSnapshot, read_snapshot
 from serializers.classes import ClassModels, class_model
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of
-from serializers.kryo.snapshot import KRYO_SNAPSHOT, registrations
+from serializers.kryo.snapshot import registrations
+from serializers.registry import KRYO_SNAPSHOT
 from stateextract.files.filesystem import Store
 from stateextract.files.reader import Reader
 from stateextract.snapshot.describe import read_classes

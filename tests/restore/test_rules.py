@@ -12,9 +12,8 @@ import pytest
 from serializers.avro import AVRO_SNAPSHOTS
 from serializers.avroschema import parse_schema
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
-from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
-from serializers.registry import SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT
 from serializers.ttl import TTL_AWARE_SNAPSHOT, TTL_SNAPSHOTS

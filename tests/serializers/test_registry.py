@@ -6,6 +6,7 @@ import os
 import pickle
 import re
 import struct
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -16,7 +17,7 @@ import pytest
 
 from serializers import SerializerSnapshot, describe, is_fixed_length, load_plugins, read_snapshot
 from serializers import registry as registry_module
-from serializers.registry import REGISTRY
+from serializers.registry import REGISTRY, all_serializers
 from serializers.scalars import BASE
 from serializers.snapshots import flink_string
 from serializers.tuples import RUNTIME
@@ -39,7 +40,7 @@ def simple(name: str) -> SerializerSnapshot:
 @pytest.fixture
 def registry() -> Iterator[dict[str, object]]:
     """The registry, put back afterwards."""
-    saved = dict(REGISTRY)
+    saved = dict(all_serializers())
     yield REGISTRY
     REGISTRY.clear()
     REGISTRY.update(saved)
@@ -87,8 +88,32 @@ def test_map_keys_that_may_be_null_make_a_list() -> None:
     assert map_of(nullable) == "list<item: struct<key: string, value: int32>>"
 
 
+FAMILIES_ALONE = """
+import importlib, sys
+from serializers.registry import FAMILIES, REGISTRY, find_serializer, register
+others = {begin: [name for name in REGISTRY if name.startswith(begin)] for begin in FAMILIES}
+assert not any(others.values()), others
+assert not {*FAMILIES.values()} & {*sys.modules}
+own = "org.apache.flink.cep.nfa.NFAStateSerializerSnapshot"
+register(own, find_serializer("org.apache.flink.runtime.state.VoidNamespaceSerializer$VoidNamespaceSerializerSnapshot").layout)
+mine = REGISTRY[own]
+for begin, module in FAMILIES.items():
+    before = {*REGISTRY}
+    find_serializer(begin + "Anything")
+    assert module in sys.modules
+    assert all(name.startswith(tuple(FAMILIES)) for name in {*REGISTRY} - before), module
+    assert any(name.startswith(begin) for name in REGISTRY), module
+assert find_serializer(own) is mine
+"""
+
+
+def test_a_family_is_imported_for_its_own_classes_only() -> None:
+    """And does not replace what a plug-in registered before."""
+    subprocess.run([sys.executable, "-c", FAMILIES_ALONE], check=True, timeout=60)
+
+
 def test_layouts_travel_to_the_workers() -> None:
-    layouts = [known.layout for known in REGISTRY.values() if isinstance(known.layout, Layout)]
+    layouts = [known.layout for known in all_serializers().values() if isinstance(known.layout, Layout)]
     assert len(layouts) > 40
     assert pickle.loads(pickle.dumps(layouts)) == layouts
 
