@@ -35,19 +35,8 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import java_json, json_object, read_utf8
-from serializers.connectors.forms import (
-    COORDINATOR,
-    I32,
-    I64,
-    TEXT,
-    PayloadForm,
-    expect,
-    must_end,
-    read_flag,
-    read_text,
-    register_form,
-    struct_of,
-)
+from serializers.connectors.forms import COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_parts import I32, I64, TEXT, expect, must_end, read_flag, read_text, struct_of
 from serializers.context import Evidence
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.reader import Reader

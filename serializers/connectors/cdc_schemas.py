@@ -10,21 +10,23 @@ Classes: ``org.apache.flink.cdc.runtime.operators.schema.common.SchemaManager`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import (
-    COORDINATOR,
-    I32,
+from serializers.connectors.forms import COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_parts import (
+    INT,
     TEXT,
-    PayloadForm,
+    PayloadPart,
     expect,
+    many,
     must_end,
+    part,
     read_flag,
     read_text,
-    register_form,
+    record,
+    since,
     struct_of,
 )
 from serializers.snapshots import flink_string
@@ -43,63 +45,6 @@ _LONGEST = {"VARCHAR(2147483647)": "STRING", "VARBINARY(2147483647)": "BYTES"}
 _DEPTH = 50
 
 
-def _schemas(reader: Reader, version: int) -> dict[str, Any]:
-    inner = Reader(reader.bytes(reader.i32("a length"), "schemas"))
-    found: dict[str, Any] = {"evolved": _tables(inner, version)}
-    if version == 2:
-        found |= {"original": _tables(inner, version), "behavior": read_text(inner)}
-        if found["behavior"] not in _BEHAVIORS:
-            raise FormatError("no behavior of schema changes")
-    must_end(inner)
-    if not any(table["columns"] for table in found["evolved"]):
-        raise FormatError("a count of zero, which may be of any coordinator")
-    if reader.remaining:
-        found["derivations"] = _listed(
-            reader, lambda: {"table": _table(reader), "from": _listed(reader, lambda: _table(reader))}
-        )
-    return found
-
-
-def _listed(reader: Reader, read: Callable[[], Any]) -> list[Any]:
-    return [read() for _ in range(reader.count("items"))]
-
-
-def _tables(reader: Reader, version: int) -> list[dict[str, Any]]:
-    tables = []
-    for _ in range(reader.count("tables", least=10)):
-        table = _table(reader)
-        for _ in range(reader.count("versions", least=4)):
-            tables.append({"table": table, "version": reader.i32("a version")} | _schema(reader, version))
-    return tables
-
-
-def _table(reader: Reader) -> str:
-    parts = reader.i32("a number of names")
-    expect(parts, (1, 2, 3))
-    return ".".join(read_text(reader) for _ in range(parts))
-
-
-def _schema(reader: Reader, version: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "columns": _listed(reader, lambda: _column(reader, version)),
-        "primary_keys": _listed(reader, lambda: _text(reader)),
-        "partition_keys": _listed(reader, lambda: _text(reader)) if version >= 1 else None,
-    }
-    schema["options"] = _listed(
-        reader, lambda: {"key": _text(reader), "value": None if read_flag(reader) else _text(reader)}
-    )
-    return schema | {"comment": _text(reader)}
-
-
-def _column(reader: Reader, version: int) -> dict[str, Any]:
-    kind = reader.i32("a kind of column")
-    expect(kind, (0, 1))
-    column: dict[str, Any] = {"name": _text(reader), "type": _type(reader, 0), "comment": _text(reader)}
-    if kind == 1:
-        return column | {"metadata_key": _text(reader)}
-    return column | {"default": _text(reader) if version == 2 else None}
-
-
 def _type(reader: Reader, depth: int) -> str:
     """A type as Flink CDC prints it."""
     if depth > _DEPTH:
@@ -113,7 +58,7 @@ def _type(reader: Reader, depth: int) -> str:
     elif name == "MAP":
         text = f"MAP<{_type(reader, depth + 1)}, {_type(reader, depth + 1)}>"
     elif name == "ROW":
-        text = f"ROW<{', '.join(_listed(reader, lambda: _field(reader, depth + 1)))}>"
+        text = f"ROW<{', '.join(_field(reader, depth + 1) for _ in range(reader.count('fields')))}>"
     else:
         text = name.format(*(reader.i32("a size of a type") for _ in range(name.count("{}"))))
     return _LONGEST.get(text, text) + ("" if nullable else " NOT NULL")
@@ -130,19 +75,60 @@ def _text(reader: Reader) -> str | None:
     return None if text is None else replaced(text)
 
 
-_COLUMN = struct_of(name=TEXT, type=TEXT, comment=TEXT, default=TEXT, metadata_key=TEXT)
-_TABLE = struct_of(
-    table=TEXT, version=I32, columns=pa.list_(_COLUMN), primary_keys=pa.list_(TEXT), partition_keys=pa.list_(TEXT),
-    options=pa.list_(struct_of(key=TEXT, value=TEXT)), comment=TEXT,
+def _table(reader: Reader) -> str:
+    parts = reader.i32("a number of names")
+    expect(parts, (1, 2, 3))
+    return ".".join(read_text(reader) for _ in range(parts))
+
+
+def _column(reader: Reader, version: int) -> dict[str, Any]:
+    kind = reader.i32("a kind of column")
+    expect(kind, (0, 1))
+    column: dict[str, Any] = {"name": _text(reader), "type": _type(reader, 0), "comment": _text(reader)}
+    if kind == 1:
+        return column | {"metadata_key": _text(reader)}
+    return column | {"default": _text(reader) if version == 2 else None}
+
+
+_STRING, _TABLE = part(TEXT, _text), part(TEXT, _table)
+_VALUE = part(TEXT, lambda reader: None if read_flag(reader) else _text(reader))
+_COLUMN = PayloadPart(_column, struct_of(name=TEXT, type=TEXT, comment=TEXT, default=TEXT, metadata_key=TEXT))
+_SCHEMA = record(
+    version=INT, columns=many(_COLUMN), primary_keys=many(_STRING), partition_keys=since(1, many(_STRING)),
+    options=many(record(key=_STRING, value=_VALUE)), comment=_STRING,
 )  # fmt: skip
+_TABLES = many(record(table=_TABLE, schemas=many(_SCHEMA)))
+_DERIVATIONS = many(record(**{"table": _TABLE, "from": many(_TABLE)}))
+
+
+def _tables(reader: Reader, version: int) -> list[dict[str, Any]]:
+    tables = _TABLES.read(reader, version)
+    return [{"table": table["table"]} | schema for table in tables for schema in table["schemas"]]
+
+
+def _schemas(reader: Reader, version: int) -> dict[str, Any]:
+    inner = Reader(reader.bytes(reader.i32("a length"), "schemas"))
+    found: dict[str, Any] = {"evolved": _tables(inner, version)}
+    if version == 2:
+        found |= {"original": _tables(inner, version), "behavior": read_text(inner)}
+        if found["behavior"] not in _BEHAVIORS:
+            raise FormatError("no behavior of schema changes")
+    must_end(inner)
+    if not any(table["columns"] for table in found["evolved"]):
+        raise FormatError("a count of zero, which may be of any coordinator")
+    if reader.remaining:
+        found["derivations"] = _DERIVATIONS.read(reader, version)
+    return found
+
+
+_TABLE_TYPE = pa.struct([pa.field("table", TEXT), *_SCHEMA.type])
 
 register_form(
     COORDINATOR,
     PayloadForm(
         "cdc_schemas", (0, 1, 2), _schemas,
         struct_of(
-            evolved=pa.list_(_TABLE), original=pa.list_(_TABLE), behavior=TEXT,
-            derivations=pa.list_(pa.struct([pa.field("table", TEXT), pa.field("from", pa.list_(TEXT))])),
+            evolved=pa.list_(_TABLE_TYPE), original=pa.list_(_TABLE_TYPE), behavior=TEXT, derivations=_DERIVATIONS.type
         ),
         reason="at least one table with a column",
     ),

@@ -17,25 +17,13 @@ Class: ``org.apache.flink.streaming.runtime.operators.sink.committables.Committa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import (
-    COMMITTABLE,
-    I32,
-    I64,
-    PayloadForm,
-    columns_of,
-    expect,
-    fitting,
-    forms_of,
-    listed,
-    read_versioned,
-    register_form,
-    struct_of,
-    versioned_list,
-)
+from serializers.connectors.forms import COMMITTABLE, PayloadForm, columns_of, fitting, forms_of, register_form
+from serializers.connectors.payload_parts import I32, I64, expect, must_end, read_versioned, struct_of
 from serializers.context import Evidence
 from stateextract.files.reader import Reader
 
@@ -47,21 +35,38 @@ def _committer(reader: Reader, version: int) -> list[dict[str, Any]]:
     if version == 1:
         # Sink V1: committables and nothing else.
         written_by = reader.i32("a version")
-        requests = listed(reader, lambda inner: _request(written_by, inner.bytes(inner.remaining), None, None, None))
+        requests = _listed(reader, lambda inner: _request(written_by, inner.bytes(inner.remaining), None, None, None))
         return [{"checkpoint_id": None, "subtasks": [_subtask(None, requests, None, None)]}]
-    return versioned_list(reader, _checkpoint, (0, 1))
+    return _versioned_list(reader, _checkpoint, (0, 1))
+
+
+def _versioned_list(reader: Reader, read: Callable[[Reader, int], Any], versions: Sequence[int]) -> list[Any]:
+    """``i32`` version of the items, then the items. Class: ``SimpleVersionedSerialization.writeVersionAndSerializeList``."""
+    version = reader.i32("a version")
+    expect(version, versions)
+    return _listed(reader, lambda inner: read(inner, version))
+
+
+def _listed(reader: Reader, read: Callable[[Reader], Any]) -> list[Any]:
+    """``i32`` count, then each item in its ``i32`` length."""
+    items = []
+    for _ in range(reader.count("items", least=4)):
+        inner = Reader(reader.bytes(reader.i32("a length"), "an item"))
+        items.append(read(inner))
+        must_end(inner)
+    return items
 
 
 def _checkpoint(reader: Reader, version: int) -> dict[str, Any]:
     checkpoint = reader.i64()
     if version > 0:
         reader.i32("a number of subtasks")
-    return {"checkpoint_id": checkpoint, "subtasks": versioned_list(reader, _subtask_of, (0, 1, 2))}
+    return {"checkpoint_id": checkpoint, "subtasks": _versioned_list(reader, _subtask_of, (0, 1, 2))}
 
 
 def _subtask_of(reader: Reader, version: int) -> dict[str, Any]:
     index = reader.i32("a subtask") if version > 0 else None
-    requests = versioned_list(reader, lambda inner, _: _request_of(inner, index), (0,))
+    requests = _versioned_list(reader, lambda inner, _: _request_of(inner, index), (0,))
     expected = reader.i32("a number of committables")
     if version < 2:
         reader.i32("a number of drained committables")

@@ -16,20 +16,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pyarrow as pa
-
 from serializers.connectors.embedded import decode_utf8, java_json, java_object, json_object
-from serializers.connectors.forms import (
-    COMMITTABLE,
-    COORDINATOR,
-    I32,
+from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_parts import (
+    FLAG,
     I64,
+    INT,
+    LONG,
     TEXT,
-    PayloadForm,
-    must_end,
-    read_flag,
+    UTF,
+    PayloadPart,
+    checked,
+    fixed,
+    joined,
+    many,
+    part,
     read_text,
-    register_form,
+    record,
+    sized,
     struct_of,
 )
 from stateextract.errors import FormatError
@@ -42,56 +46,52 @@ _OFFSETS = tuple(
 )
 
 
-def _jdbc_split(reader: Reader, version: int) -> dict[str, Any]:
-    split: dict[str, Any] = {"split_id": read_text(reader), "sql": read_text(reader)}
-    split["parameters"] = java_json(reader.bytes(reader.i32("a length"), "parameters"))
-    inner = Reader(reader.bytes(reader.i32("a length"), "an offset"))
-    offset = java_object(inner, *_OFFSETS)
-    must_end(inner)
-    for column, name in (("offset", "offset"), ("records_after_offset", "recordsAfterOffset")):
-        value = offset.get(name)
-        if not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
-            raise FormatError("no offset of a split")
-        split[column] = value
-    return split
+def _jdbc_offset(reader: Reader) -> dict[str, Any]:
+    offset = java_object(reader, *_OFFSETS)
+    return {"offset": offset.get("offset"), "records_after_offset": offset.get("recordsAfterOffset")}
 
 
-def _jdbc_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: [_jdbc_split(reader, version) for _ in range(reader.count("splits", least=12))]
-        for name in ("completed_splits", "pending_splits", "remaining_splits")
-    }
-    found["user_state"] = java_json(reader.bytes(reader.i32("a length"), "state"))
-    return found
+def _is_jdbc_offset(value: dict[str, Any]) -> bool:
+    return all(isinstance(number, int) and -(1 << 63) <= number < 1 << 63 for number in value.values())
+
+
+_JAVA_JSON = part(TEXT, lambda reader: java_json(reader.bytes(reader.remaining)))
+_JDBC = joined(
+    record(split_id=UTF, sql=UTF, parameters=sized(_JAVA_JSON)),
+    checked(sized(part(struct_of(offset=I64, records_after_offset=I64), _jdbc_offset)), _is_jdbc_offset),
+)
+_JDBC_ENUMERATOR = record(
+    completed_splits=many(_JDBC), pending_splits=many(_JDBC), remaining_splits=many(_JDBC), user_state=sized(_JAVA_JSON)
+)
 
 
 # ---- MongoDB
 
 
-def _mongodb_split(reader: Reader, version: int) -> dict[str, Any]:
-    if reader.i32("a kind") != 1:
-        raise FormatError("no split of a scan")
-    split: dict[str, Any] = {
-        name: read_text(reader) for name in ("split_id", "database", "collection", "min", "max", "hint")
-    }
-    for document in ("min", "max", "hint"):
-        json_object(split[document])
-    return split | {"offset": reader.i32("an offset")}
+def _document(reader: Reader) -> str:
+    text = read_text(reader)
+    json_object(text)
+    return text
 
 
-def _mongodb_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: [read_text(reader) for _ in range(reader.count("collections", least=2))]
-        for name in ("remaining_collections", "processed_collections")
-    }
-    found["remaining_splits"] = [_mongodb_split(reader, version) for _ in range(reader.count("splits", least=20))]
-    assigned = []
-    for _ in range(reader.count("splits", least=22)):
-        id_ = read_text(reader)
-        assigned.append(_mongodb_split(reader, version))
-        if assigned[-1]["split_id"] != id_:
-            raise FormatError("a split under the name of another one")
-    return found | {"assigned_splits": assigned, "initialized": read_flag(reader)}
+def _named_split(reader: Reader, version: int) -> dict[str, Any]:
+    """A split after its id."""
+    id_, split = read_text(reader), _MONGODB.read(reader, version)
+    if split["split_id"] != id_:
+        raise FormatError("a split under the name of another one")
+    found: dict[str, Any] = split
+    return found
+
+
+_DOCUMENT = part(TEXT, _document)
+_MONGODB = record(
+    _kind=fixed(1), split_id=UTF, database=UTF, collection=UTF, min=_DOCUMENT, max=_DOCUMENT, hint=_DOCUMENT, offset=INT
+)
+"""A split of a scan."""
+_MONGODB_ENUMERATOR = record(
+    remaining_collections=many(UTF), processed_collections=many(UTF), remaining_splits=many(_MONGODB),
+    assigned_splits=many(PayloadPart(_named_split, _MONGODB.type)), initialized=FLAG,
+)  # fmt: skip
 
 
 # ---- Doris
@@ -101,24 +101,15 @@ _NAME = re.compile(r"[^\W\d][\w$-]{0,255}")
 """A letter of any language, then letters, digits, ``_``, ``-``: Doris' ``FeNameFormat``."""
 
 
-def _doris_writer(reader: Reader, version: int) -> dict[str, Any]:
-    label, database, table, subtask = read_text(reader), read_text(reader), read_text(reader), reader.i32("a subtask")
-    if (
-        not (_LABEL.fullmatch(label) and _NAME.fullmatch(database) and _NAME.fullmatch(table))
-        or not 0 <= subtask < 32_768
-    ):
-        raise FormatError("no writer of Doris")
-    return {"label_prefix": label, "database": database, "table": table, "subtask": subtask}
-
-
 _HOST = re.compile(r"[A-Za-z0-9_.\[\]:-]{1,255}:\d{1,5}", re.ASCII)
-
-
-def _doris_committable(reader: Reader, version: int) -> dict[str, Any]:
-    host, database, transaction = read_text(reader), read_text(reader), reader.i64("a transaction")
-    if not (_HOST.fullmatch(host) and _NAME.fullmatch(database)) or transaction < 0:
-        raise FormatError("no transaction of Doris")
-    return {"host": host, "database": database, "transaction_id": transaction}
+_NAMED = checked(UTF, _NAME.fullmatch)
+_DORIS_WRITER = record(
+    label_prefix=checked(UTF, _LABEL.fullmatch), database=_NAMED, table=_NAMED,
+    subtask=checked(INT, lambda number: 0 <= number < 32_768),
+)  # fmt: skip
+_DORIS_COMMITTABLE = record(
+    host=checked(UTF, _HOST.fullmatch), database=_NAMED, transaction_id=checked(LONG, lambda number: number >= 0)
+)
 
 
 # ---- StarRocks
@@ -143,65 +134,47 @@ def _check_objects(items: Any, *keys: str) -> None:
         raise FormatError("no JSON of StarRocks")
 
 
-_JDBC = struct_of(split_id=TEXT, sql=TEXT, parameters=TEXT, offset=I64, records_after_offset=I64)
-_MONGODB = struct_of(split_id=TEXT, database=TEXT, collection=TEXT, min=TEXT, max=TEXT, hint=TEXT, offset=I32)
+_JSON = struct_of(json=TEXT)
 
 register_form(
-    "SourceReaderState",
-    PayloadForm("jdbc_split", (0,), _jdbc_split, _JDBC, reason="a Java object of the connector's class"),
+    "SourceReaderState", PayloadForm("jdbc_split", (0,), *_JDBC, reason="a Java object of the connector's class")
 )
 register_form(
     COORDINATOR,
     PayloadForm(
-        "jdbc_enumerator", (0,), _jdbc_enumerator,
-        struct_of(
-            completed_splits=pa.list_(_JDBC), pending_splits=pa.list_(_JDBC), remaining_splits=pa.list_(_JDBC), user_state=TEXT
-        ),
+        "jdbc_enumerator", (0,), *_JDBC_ENUMERATOR,
         lambda value, evidence: any(value[name] for name in value if name != "user_state"), reason="at least one such split",
     ),
 )  # fmt: skip
 register_form(
-    "SourceReaderState", PayloadForm("mongodb_split", (0,), _mongodb_split, _MONGODB, reason="three documents of JSON")
+    "SourceReaderState", PayloadForm("mongodb_split", (0,), *_MONGODB, reason="three documents of JSON")
 )
 register_form(
     COORDINATOR,
     PayloadForm(
-        "mongodb_enumerator", (0,), _mongodb_enumerator,
-        struct_of(
-            remaining_collections=pa.list_(TEXT), processed_collections=pa.list_(TEXT), remaining_splits=pa.list_(_MONGODB),
-            assigned_splits=pa.list_(_MONGODB), initialized=pa.bool_(),
-        ),
+        "mongodb_enumerator", (0,), *_MONGODB_ENUMERATOR,
         lambda value, evidence: bool(value["remaining_splits"] or value["assigned_splits"]), reason="at least one such split",
     ),
 )  # fmt: skip
 register_form(
     "writer_raw_states",
-    PayloadForm(
-        "doris_writer", (2,), _doris_writer, struct_of(label_prefix=TEXT, database=TEXT, table=TEXT, subtask=I32),
-        reason="a label of Doris, two names and a subtask",
-    ),
-)  # fmt: skip
+    PayloadForm("doris_writer", (2,), *_DORIS_WRITER, reason="a label of Doris, two names and a subtask"),
+)
 register_form(
     COMMITTABLE,
-    PayloadForm(
-        "doris_committable", (1,), _doris_committable, struct_of(host=TEXT, database=TEXT, transaction_id=I64),
-        reason="a host with its port, a name and a number",
-    ),
-)  # fmt: skip
+    PayloadForm("doris_committable", (1,), *_DORIS_COMMITTABLE, reason="a host with its port, a name and a number"),
+)
 register_form(
     "writer_raw_states",
     PayloadForm(
-        "starrocks_writer", (1,), _starrocks_writer, struct_of(json=TEXT),
+        "starrocks_writer", (1,), _starrocks_writer, _JSON,
         reason="JSON with the key of its class, and a list of labels with their tables",
     ),
 )  # fmt: skip
 register_form(
     COMMITTABLE,
     PayloadForm(
-        "starrocks_committable",
-        (1,),
-        _starrocks_committable,
-        struct_of(json=TEXT),
+        "starrocks_committable", (1,), _starrocks_committable, _JSON,
         reason="JSON with the key of its class, and a list of transactions with their tables",
     ),
-)
+)  # fmt: skip

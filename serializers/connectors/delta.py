@@ -11,116 +11,66 @@ Classes: ``io.delta.flink.source.internal.state.{DeltaSourceSplit,DeltaPendingSp
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.file_connector import (
-    BUCKET_MAGIC,
-    COMMITTABLE_MAGIC,
-    FILE_SPLIT,
-    bucket_id,
-    pending_splits,
-)
-from serializers.connectors.forms import (
-    COMMITTABLE,
-    COORDINATOR,
-    I64,
+from serializers.connectors.file_connector import BUCKET_ID, BUCKET_MAGIC, COMMITTABLE_MAGIC, FILE_SPLIT, pending_splits
+from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_parts import (
+    FLAG,
+    LONG,
     TEXT,
-    PayloadForm,
-    expect,
-    must_end,
+    UTF,
+    checked,
+    fixed,
+    in_order,
+    joined,
+    part,
     read_flag,
     read_text,
-    read_versioned,
-    register_form,
-    struct_of,
+    record,
+    sized,
 )
-from serializers.connectors.recoverables import UNPUBLISHED_FILE, unpublished_file
+from serializers.connectors.recoverables import UNPUBLISHED
 from serializers.snapshots import flink_string
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_PARTITIONS = pa.map_(TEXT, TEXT)
+_APP_ID = checked(UTF, _UUID.fullmatch)
 
 
-def _split(reader: Reader, version: int) -> dict[str, Any]:
-    """A split of a file in its length, and Flink's ``MapSerializer`` of the partition's values."""
-    inner = Reader(reader.bytes(reader.i32("a length"), "a split"))
-    split = FILE_SPLIT.read(inner, version)
-    must_end(inner)
+def _partition(reader: Reader) -> list[tuple[str, str | None]]:
+    """Flink's ``MapSerializer`` of the values of a partition."""
     values: dict[str, str | None] = {}
-    for _ in range(reader.count("values of a partition", least=2)):
+    for _ in range(reader.count("values of a partition")):
         name = flink_string(reader)
         if name is None:
             raise FormatError("a column without a name")
         values[name] = None if read_flag(reader) else flink_string(reader)
-    return {**split, "partition": list(values.items())}
+    return list(values.items())
 
 
-def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    inner = Reader(reader.bytes(reader.i32("a length"), "splits"))
-    found = pending_splits(inner, _SPLIT)
-    must_end(inner)
-    snapshot, monitors = reader.i64("a version of a table"), read_flag(reader)
-    path = bytes(reader.bytes(reader.i32("a length"), "a path")).decode("utf-8", "replace")
-    return {"table_path": path, "table_version": snapshot, "monitors_changes": monitors, **found}
+def _texts(reader: Reader) -> list[tuple[str, str]]:
+    """The same as pairs of texts."""
+    return list({read_text(reader): read_text(reader) for _ in range(reader.count("values of a partition"))}.items())
 
 
-def _bucket(reader: Reader, version: int) -> dict[str, Any]:
-    expect(reader.i32("a magic number"), (BUCKET_MAGIC,))
-    return {"bucket_id": bucket_id(reader), "path": read_text(reader), "app_id": _app_id(reader)}
-
-
-def _committable(reader: Reader, version: int) -> dict[str, Any]:
-    expect(reader.i32("a magic number"), (COMMITTABLE_MAGIC,))
-    found: dict[str, Any] = {"app_id": _app_id(reader), "checkpoint_id": reader.i64("a checkpoint")}
-    count = reader.count("values of a partition", least=4)
-    found["partition"] = list({read_text(reader): read_text(reader) for _ in range(count)}.items())
-    found |= {"file_name": read_text(reader), "records": reader.i64(), "size": reader.i64(), "modification_ms": reader.i64()}
-    return found | {"pending_file": unpublished_file(*read_versioned(reader))}
-
-
-def _app_id(reader: Reader) -> str:
-    found = read_text(reader)
-    if not _UUID.fullmatch(found):
-        raise FormatError("no id of a Delta sink")
-    return found
-
-
-_SPLIT = PayloadForm(
-    "delta_split", (1,), _split,
-    struct_of(**{field.name: field.type for field in FILE_SPLIT.column.type}, partition=_PARTITIONS),
-    reason="a file's split with a path of Flink, and values of a partition",
+_VALUES = pa.map_(TEXT, TEXT)
+_SPLIT = joined(sized(FILE_SPLIT), record(partition=part(_VALUES, _partition)))
+_PATH = part(TEXT, lambda reader: bytes(reader.bytes(reader.i32("a length"), "a path")).decode("utf-8", "replace"))
+_SPLIT_FORM = PayloadForm("delta_split", (1,), *_SPLIT, reason="a file's split with a path of Flink, and values of a partition")
+_ENUMERATOR = in_order(
+    joined(sized(pending_splits(_SPLIT_FORM)), record(table_version=LONG, monitors_changes=FLAG, table_path=_PATH)),
+    "table_path", "table_version", "monitors_changes", "splits", "processed_paths",
+)  # fmt: skip
+_BUCKET = record(_magic=fixed(BUCKET_MAGIC), bucket_id=BUCKET_ID, path=UTF, app_id=_APP_ID)
+_COMMITTABLE = record(
+    _magic=fixed(COMMITTABLE_MAGIC), app_id=_APP_ID, checkpoint_id=LONG, partition=part(_VALUES, _texts), file_name=UTF,
+    records=LONG, size=LONG, modification_ms=LONG, pending_file=UNPUBLISHED,
 )  # fmt: skip
 
-register_form("SourceReaderState", _SPLIT)
-register_form(
-    COORDINATOR,
-    PayloadForm(
-        "delta_enumerator", (1,), _enumerator,
-        struct_of(
-            table_path=TEXT, table_version=I64, monitors_changes=pa.bool_(),
-            splits=pa.list_(struct_of(bytes=pa.binary(), delta_split=_SPLIT.column.type)), processed_paths=pa.list_(TEXT),
-        ),
-        reason="a magic number",
-    ),
-)  # fmt: skip
-register_form(
-    "writer_raw_states",
-    PayloadForm(
-        "delta_bucket", (2,), _bucket, struct_of(bucket_id=TEXT, path=TEXT, app_id=TEXT), reason="a magic number and a UUID"
-    ),
-)
-register_form(
-    COMMITTABLE,
-    PayloadForm(
-        "delta_committable", (1,), _committable,
-        struct_of(
-            app_id=TEXT, checkpoint_id=I64, partition=_PARTITIONS, file_name=TEXT, records=I64, size=I64, modification_ms=I64,
-            pending_file=UNPUBLISHED_FILE,
-        ),
-        reason="a magic number and a UUID",
-    ),
-)  # fmt: skip
+register_form("SourceReaderState", _SPLIT_FORM)
+register_form(COORDINATOR, PayloadForm("delta_enumerator", (1,), *_ENUMERATOR, reason="a magic number"))
+register_form("writer_raw_states", PayloadForm("delta_bucket", (2,), *_BUCKET, reason="a magic number and a UUID"))
+register_form(COMMITTABLE, PayloadForm("delta_committable", (1,), *_COMMITTABLE, reason="a magic number and a UUID"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from serializers.connectors.forms import must_end
+from serializers.connectors.payload_parts import must_end
 from serializers.kryo.javaobjects import LIMITS, plain
 from serializers.kryo.json import json_text
 from serializers.kryo.values import class_of

@@ -15,22 +15,29 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import (
-    COMMITTABLE,
-    COORDINATOR,
+from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form, try_form
+from serializers.connectors.payload_parts import (
+    BLOB,
     I64,
+    LONG,
     TEXT,
-    PayloadForm,
+    UTF,
+    PayloadPart,
+    checked,
     expect,
+    fixed,
+    joined,
+    many,
     nullable_text,
+    optional,
+    part,
     read_flag,
-    read_text,
     read_versioned,
-    register_form,
+    record,
+    since,
     struct_of,
-    try_form,
 )
-from serializers.connectors.recoverables import UNPUBLISHED_FILE, unpublished_file
+from serializers.connectors.recoverables import UNPUBLISHED, UNPUBLISHED_FILE, unpublished_file
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 from stateextract.printable import replaced
@@ -38,21 +45,8 @@ from stateextract.printable import replaced
 BUCKET_MAGIC = 0x1E764B79
 COMMITTABLE_MAGIC = 0x1E765C80
 _PENDING_MAGIC = 0xDEADBEEF - (1 << 32)
-_FILES = ("pending_file", "file_to_clean_up")
 
 # ---- the source
-
-
-def _file_split(reader: Reader, version: int) -> dict[str, Any]:
-    split: dict[str, Any] = {
-        "id": read_text(reader), "path": _path(reader), "offset": reader.i64(), "length": reader.i64(),
-        "modification_ms": reader.i64(), "file_size": reader.i64(),
-        "hosts": [read_text(reader) for _ in range(reader.count("hosts", least=2))],
-    }  # fmt: skip
-    if not split["path"] or min(split["offset"], split["length"], split["file_size"]) < 0:
-        raise FormatError("no part of a file")
-    at = {"reader_offset": reader.i64(), "reader_records": reader.i64()} if read_flag(reader) else {}
-    return split | {"reader_offset": None, "reader_records": None} | at
 
 
 def _path(reader: Reader) -> str | None:
@@ -71,104 +65,83 @@ def _path(reader: Reader) -> str | None:
     return replaced(uri)
 
 
-def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    return pending_splits(reader, FILE_SPLIT)
+_LENGTH = checked(LONG, lambda number: number >= 0)
+_POSITION = record(reader_offset=LONG, reader_records=LONG)
 
 
-def pending_splits(reader: Reader, form: PayloadForm) -> dict[str, Any]:
+def _position(reader: Reader, version: int) -> Any:
+    return _POSITION.read(reader, version) if read_flag(reader) else dict.fromkeys(("reader_offset", "reader_records"))
+
+
+FILE_SPLIT = joined(
+    record(
+        id=UTF, path=checked(part(TEXT, _path), bool), offset=_LENGTH, length=_LENGTH, modification_ms=LONG,
+        file_size=_LENGTH, hosts=many(UTF),
+    ),
+    PayloadPart(_position, _POSITION.type),
+)  # fmt: skip
+
+
+def pending_splits(form: PayloadForm) -> PayloadPart:
     """Splits that no reader has yet, and paths that are done; its own numbers are little-endian.
 
     :param form: of a split.
     """
 
-    def i32() -> int:
-        return int.from_bytes(reader.bytes(4, "a number"), "little", signed=True)
+    def read(reader: Reader) -> dict[str, Any]:
+        def i32() -> int:
+            return int.from_bytes(reader.bytes(4, "a number"), "little", signed=True)
 
-    expect(i32(), (_PENDING_MAGIC,))
-    split_version, splits, paths = i32(), i32(), i32()
-    # Each has a length of four bytes.
-    if min(splits, paths) < 0 or 4 * (splits + paths) > reader.remaining:
-        raise FormatError("more splits than bytes")
-    pending = []
-    for _ in range(splits):
-        raw = bytes(reader.bytes(i32(), "a split"))
-        pending.append({"bytes": raw, form.name: try_form(form, split_version, raw)})
-    done = [bytes(reader.bytes(i32(), "a path")).decode("utf-8", "replace") for _ in range(paths)]
-    return {"splits": pending, "processed_paths": done}
+        expect(i32(), (_PENDING_MAGIC,))
+        split_version, splits, paths = i32(), i32(), i32()
+        # Each has a length of four bytes.
+        if min(splits, paths) < 0 or 4 * (splits + paths) > reader.remaining:
+            raise FormatError("more splits than bytes")
+        pending = []
+        for _ in range(splits):
+            raw = bytes(reader.bytes(i32(), "a split"))
+            pending.append({"bytes": raw, form.name: try_form(form, split_version, raw)})
+        done = [bytes(reader.bytes(i32(), "a path")).decode("utf-8", "replace") for _ in range(paths)]
+        return {"splits": pending, "processed_paths": done}
+
+    split = struct_of(bytes=pa.binary(), **{form.name: form.column.type})
+    return part(struct_of(splits=pa.list_(split), processed_paths=pa.list_(TEXT)), read)
 
 
 # ---- sinks
 
 
-def _file_bucket(reader: Reader, version: int) -> dict[str, Any]:
-    expect(reader.i32("a magic number"), (BUCKET_MAGIC,))
-    fields = {"bucket_id": bucket_id(reader), "path": read_text(reader), "creation_ms": reader.i64()}
-    current = _file(reader)
-    pending = None if version == 3 else _pending_files(reader)
-    return fields | {"in_progress_file": current, "pending_files": pending}
-
-
-def bucket_id(reader: Reader) -> str | None:
+def _bucket_id(reader: Reader) -> str | None:
     """``SimpleVersionedStringSerializer``: a little-endian length and UTF-8. Other ids are ``None``."""
     _, bucket = read_versioned(reader)
     return bucket[4:].decode("utf-8", "replace") if int.from_bytes(bucket[:4], "little") == len(bucket) - 4 else None
 
 
-def _pending_files(reader: Reader) -> list[dict[str, Any]]:
+def _pending_files(reader: Reader, version: int) -> list[dict[str, Any]] | None:
     """``i32`` version, ``i32`` count of checkpoints, of each ``i64`` id, ``i32`` count, each in its length."""
-    version = reader.i32("a version")
-    found = []
-    for _ in range(reader.count("checkpoints", least=12)):
-        checkpoint = reader.i64("a checkpoint")
-        for _ in range(reader.count("pending files", least=4)):
-            data = bytes(reader.bytes(reader.i32("a length"), "a file"))
-            found.append({"checkpoint_id": checkpoint, "file": unpublished_file(version, data)})
-    return found
+    if version == 3:
+        return None
+    file_version, checkpoints = reader.i32("a version"), many(record(id=LONG, files=many(BLOB))).read(reader, version)
+    return [
+        {"checkpoint_id": checkpoint["id"], "file": unpublished_file(file_version, file)}
+        for checkpoint in checkpoints
+        for file in checkpoint["files"]
+    ]
 
 
-def _file_committable(reader: Reader, version: int) -> dict[str, Any]:
-    expect(reader.i32("a magic number"), (COMMITTABLE_MAGIC,))
-    found: dict[str, Any] = {"bucket_id": read_text(reader) if version == 2 else None}
-    found |= {name: _file(reader) for name in _FILES}
-    found["compacted_file_to_clean_up"] = read_text(reader) if version == 2 and read_flag(reader) else None
-    return found
-
-
-def _file(reader: Reader) -> dict[str, Any] | None:
-    return unpublished_file(*read_versioned(reader)) if read_flag(reader) else None
-
-
-FILE_SPLIT = PayloadForm(
-    "file_split", (1,), _file_split,
-    struct_of(
-        id=TEXT, path=TEXT, offset=I64, length=I64, modification_ms=I64, file_size=I64, hosts=pa.list_(TEXT),
-        reader_offset=I64, reader_records=I64,
-    ),
-    reason="a path of Flink with its flags",
+BUCKET_ID, _FILE = part(TEXT, _bucket_id), optional(UNPUBLISHED)
+_BUCKET = record(
+    _magic=fixed(BUCKET_MAGIC), bucket_id=BUCKET_ID, path=UTF, creation_ms=LONG, in_progress_file=_FILE,
+    pending_files=PayloadPart(_pending_files, pa.list_(struct_of(checkpoint_id=I64, file=UNPUBLISHED_FILE))),
 )  # fmt: skip
-_BUCKET_TYPE = struct_of(
-    bucket_id=TEXT, path=TEXT, creation_ms=I64, in_progress_file=UNPUBLISHED_FILE,
-    pending_files=pa.list_(struct_of(checkpoint_id=I64, file=UNPUBLISHED_FILE)),
+_COMMITTABLE = record(
+    _magic=fixed(COMMITTABLE_MAGIC), bucket_id=since(2, UTF), pending_file=_FILE, file_to_clean_up=_FILE,
+    compacted_file_to_clean_up=since(2, optional(UTF)),
 )  # fmt: skip
+_SPLIT_FORM = PayloadForm("file_split", (1,), *FILE_SPLIT, reason="a path of Flink with its flags")
 
-register_form("SourceReaderState", FILE_SPLIT)
-register_form(
-    COORDINATOR,
-    PayloadForm(
-        "file_enumerator", (1,), _file_enumerator,
-        struct_of(
-            splits=pa.list_(struct_of(bytes=pa.binary(), file_split=FILE_SPLIT.column.type)), processed_paths=pa.list_(TEXT)
-        ),
-        reason="a magic number",
-    ),
-)  # fmt: skip
+register_form("SourceReaderState", _SPLIT_FORM)
+register_form(COORDINATOR, PayloadForm("file_enumerator", (1,), *pending_splits(_SPLIT_FORM), reason="a magic number"))
 for _state, _versions in (("writer_raw_states", (1, 2, 3)), ("bucket-states", (1, 2))):
-    register_form(_state, PayloadForm("file_bucket", _versions, _file_bucket, _BUCKET_TYPE, reason="a magic number"))
-register_form(
-    COMMITTABLE,
-    PayloadForm(
-        "file_committable", (1, 2), _file_committable,
-        struct_of(bucket_id=TEXT, **dict.fromkeys(_FILES, UNPUBLISHED_FILE), compacted_file_to_clean_up=TEXT),
-        reason="a magic number",
-    ),
-)  # fmt: skip
+    register_form(_state, PayloadForm("file_bucket", _versions, *_BUCKET, reason="a magic number"))
+register_form(COMMITTABLE, PayloadForm("file_committable", (1, 2), *_COMMITTABLE, reason="a magic number"))

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
+from serializers.connectors.payload_parts import must_end
 from serializers.context import NO_EVIDENCE, NO_PARTITIONS, Evidence, Partitions
-from serializers.snapshots import flink_string
-from stateextract.errors import FormatError, StateExtractError
+from stateextract.errors import StateExtractError
 from stateextract.files.reader import Reader
-from stateextract.printable import replaced
-
-T = TypeVar("T")
 
 MAX_WRAPPERS = 8
 """Around one payload. Jobs have one; bytes can have any number of them."""
@@ -132,69 +129,3 @@ def try_form(form: PayloadForm, version: int, payload: bytes | memoryview) -> An
     except StateExtractError:
         return None
     return value
-
-
-# ---- what payloads are made of
-
-
-def read_versioned(reader: Reader) -> tuple[int, bytes]:
-    """``i32`` version, ``i32`` length, the bytes: ``SimpleVersionedSerialization``."""
-    version = reader.i32("a version")
-    return version, bytes(reader.bytes(reader.i32("a length"), "a payload"))
-
-
-def must_end(reader: Reader) -> None:
-    """Refuse bytes that are left."""
-    if reader.remaining:
-        raise FormatError(f"{reader.remaining} bytes are left of a payload", offset=reader.offset)
-
-
-def versioned_list(reader: Reader, read: Callable[[Reader, int], T], versions: Sequence[int]) -> list[T]:
-    """``i32`` version of the items, ``i32`` count, then each item in its length.
-
-    Class: ``SimpleVersionedSerialization.writeVersionAndSerializeList``.
-    """
-    version = reader.i32("a version")
-    expect(version, versions)
-    return listed(reader, lambda inner: read(inner, version))
-
-
-def listed(reader: Reader, read: Callable[[Reader], T]) -> list[T]:
-    """``i32`` count, then each item in its ``i32`` length."""
-    items = []
-    for _ in range(reader.count("items", least=4)):
-        inner = Reader(reader.bytes(reader.i32("a length"), "an item"))
-        items.append(read(inner))
-        must_end(inner)
-    return items
-
-
-def expect(found: int, allowed: Sequence[int]) -> None:
-    """Refuse a number that the connector would not write."""
-    if found not in allowed:
-        raise FormatError(f"found {found} in a payload", expected=" or ".join(map(str, allowed)))
-
-
-def read_flag(reader: Reader) -> bool:
-    """A boolean as Java writes it: bytes of something else are seldom only 0 and 1."""
-    flag = reader.u8("a flag")
-    expect(flag, (0, 1))
-    return flag == 1
-
-
-def read_text(reader: Reader) -> str:
-    """``DataOutput.writeUTF``, with U+FFFD for lone surrogates, which Arrow does not take."""
-    return replaced(reader.utf())
-
-
-def nullable_text(reader: Reader) -> str | None:
-    """A boolean "is present", then ``StringValue.writeString``."""
-    return flink_string(reader) if read_flag(reader) else None
-
-
-def struct_of(**fields: pa.DataType) -> pa.DataType:
-    """A struct type by the names of its fields."""
-    return pa.struct(list(fields.items()))
-
-
-TEXT, I32, I64 = pa.string(), pa.int32(), pa.int64()

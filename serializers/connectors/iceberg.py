@@ -17,20 +17,28 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import json_object
-from serializers.connectors.forms import (
-    COMMITTABLE,
-    COORDINATOR,
+from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_parts import (
+    BLOB,
     I32,
     I64,
+    INT,
+    LONG,
     TEXT,
-    PayloadForm,
+    UTF,
+    PayloadPart,
+    checked,
     expect,
+    many,
     must_end,
+    optional,
     read_flag,
     read_text,
     read_versioned,
-    register_form,
+    record,
+    sized,
     struct_of,
+    versioned,
 )
 from serializers.context import Evidence
 from stateextract.errors import FormatError
@@ -43,14 +51,6 @@ _AVRO_MAGIC = b"\xc2\x01"
 
 
 # ---- the source
-
-
-def _split(reader: Reader, version: int) -> dict[str, Any]:
-    offset, record = reader.i32("a file"), reader.i64("a record")
-    tasks = [_task(reader, version) for _ in range(reader.count("tasks", least=2))]
-    if not 0 <= offset < len(tasks) or record < 0:
-        raise FormatError("no position in the files of a split")
-    return {"file_offset": offset, "record_offset": record, "tasks": tasks}
 
 
 def _task(reader: Reader, version: int) -> dict[str, Any]:
@@ -77,15 +77,20 @@ def _long_text(reader: Reader) -> str:
     return replaced(text)
 
 
+_SPLIT = checked(
+    record(
+        file_offset=INT, record_offset=LONG,
+        tasks=many(PayloadPart(_task, struct_of(path=TEXT, start=I64, length=I64, json=TEXT))),
+    ),
+    lambda split: 0 <= split["file_offset"] < len(split["tasks"]) and split["record_offset"] >= 0,
+)  # fmt: skip
+_POSITION = versioned(sized(record(snapshot_id=optional(LONG), snapshot_ms=optional(LONG))), (1,))
+
+
 def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
     found: dict[str, Any] = {"snapshot_id": None, "snapshot_ms": None}
     if read_flag(reader):
-        position_version, position = read_versioned(reader)
-        expect(position_version, (1,))
-        inner = Reader(position)
-        for name in found:
-            found[name] = inner.i64("a position") if read_flag(inner) else None
-        must_end(inner)
+        found = _POSITION.read(reader, version)
         # Ids of snapshots have no sign, and a time is never without an id (``IcebergEnumeratorPosition.of``).
         snapshot = found["snapshot_id"]
         if found["snapshot_ms"] is not None if snapshot is None else snapshot < 0:
@@ -93,19 +98,12 @@ def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
     split_version = reader.i32("a version of splits")
     expect(split_version, (1, 2, 3))
     splits = []
-    for _ in range(reader.count("splits", least=6)):
+    for _ in range(reader.count("splits")):
         expect(split_version, (2, 3))
-        inner = Reader(reader.bytes(reader.i32("a length"), "a split"))
-        split = _split(inner, split_version)
-        must_end(inner)
-        status = read_text(reader)
-        if status not in _STATUSES:
+        splits.append(sized(_SPLIT).read(reader, split_version) | {"status": read_text(reader)})
+        if splits[-1]["status"] not in _STATUSES:
             raise FormatError("no status of a split")
-        splits.append(split | {"status": status})
-    history = None
-    if version == 2:
-        history = [reader.i32("a number of splits") for _ in range(reader.count("numbers of splits", least=4))]
-    return found | {"splits": splits, "split_counts": history}
+    return found | {"splits": splits, "split_counts": many(INT).read(reader, version) if version == 2 else None}
 
 
 def _has_position(value: dict[str, Any], evidence: Evidence) -> bool:
@@ -117,13 +115,15 @@ def _has_position(value: dict[str, Any], evidence: Evidence) -> bool:
 # ---- the sink
 
 
+_IDS = record(
+    job_id=checked(UTF, _ID.fullmatch), operator_id=checked(UTF, _ID.fullmatch),
+    checkpoint_id=checked(LONG, lambda number: number >= 0),
+)  # fmt: skip
+
+
 def _committable(reader: Reader, version: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "job_id": read_text(reader), "operator_id": read_text(reader), "checkpoint_id": reader.i64("a checkpoint"),
-    }  # fmt: skip
-    if not (_ID.fullmatch(found["job_id"]) and _ID.fullmatch(found["operator_id"])) or found["checkpoint_id"] < 0:
-        raise FormatError("no ids of a job and an operator")
-    data = reader.bytes(reader.i32("a length"), "manifests")
+    found: dict[str, Any] = _IDS.read(reader, version)
+    data = BLOB.read(reader, version)
     return found | (_manifests(Reader(data)) if data else dict.fromkeys(_MANIFESTS))
 
 
@@ -145,11 +145,8 @@ def _delta_manifests(reader: Reader, version: int) -> dict[str, Any]:
     if version == 1:
         manifest = _manifest(bytes(reader.bytes(reader.remaining)))
         return dict(zip(_MANIFESTS, (manifest, None, []), strict=True))
-    found: dict[str, Any] = {}
-    for name in _MANIFESTS[:2]:
-        found[name] = _manifest(bytes(reader.bytes(reader.i32("a length"), "a manifest")))
-    found[_MANIFESTS[2]] = [read_text(reader) for _ in range(reader.count("files", least=2))]
-    return found
+    manifests = [_manifest(BLOB.read(reader, version)) for _ in range(2)]
+    return dict(zip(_MANIFESTS, (*manifests, many(UTF).read(reader, version)), strict=True))
 
 
 def _manifest(data: bytes) -> dict[str, Any] | None:
@@ -170,23 +167,20 @@ def _manifest(data: bytes) -> dict[str, Any] | None:
     return {"path": path, "length": inner.zigzag(64), "avro": data}
 
 
-_TASK_TYPE = struct_of(path=TEXT, start=I64, length=I64, json=TEXT)
-_SPLIT_TYPE = struct_of(file_offset=I32, record_offset=I64, tasks=pa.list_(_TASK_TYPE))
 _MANIFEST_TYPE = struct_of(path=TEXT, length=I64, avro=pa.binary())
 _MANIFESTS_TYPE = struct_of(
     data_manifest=_MANIFEST_TYPE, delete_manifest=_MANIFEST_TYPE, referenced_data_files=pa.list_(TEXT)
 )
 
 register_form(
-    "SourceReaderState",
-    PayloadForm("iceberg_split", (2, 3), _split, _SPLIT_TYPE, reason="tasks as JSON with the path of a data file"),
+    "SourceReaderState", PayloadForm("iceberg_split", (2, 3), *_SPLIT, reason="tasks as JSON with the path of a data file")
 )
 register_form(
     COORDINATOR,
     PayloadForm(
         "iceberg_enumerator", (1, 2), _enumerator,
         struct_of(
-            snapshot_id=I64, snapshot_ms=I64, splits=pa.list_(struct_of(**{f.name: f.type for f in _SPLIT_TYPE}, status=TEXT)),
+            snapshot_id=I64, snapshot_ms=I64, splits=pa.list_(pa.struct([*_SPLIT.type, pa.field("status", TEXT)])),
             split_counts=pa.list_(I32),
         ),
         _has_position, reason="such a split, or a snapshot with a time between 2010 and 2100",
@@ -195,10 +189,7 @@ register_form(
 register_form(
     COMMITTABLE,
     PayloadForm(
-        "iceberg_committable", (1,), _committable,
-        struct_of(
-            job_id=TEXT, operator_id=TEXT, checkpoint_id=I64, **{field.name: field.type for field in _MANIFESTS_TYPE}
-        ),
+        "iceberg_committable", (1,), _committable, pa.struct([*_IDS.type, *_MANIFESTS_TYPE]),
         reason="two ids of Flink, and manifests with Iceberg's magic number and schema",
     ),
 )  # fmt: skip

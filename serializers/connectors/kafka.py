@@ -9,29 +9,39 @@ Classes, all of ``org.apache.flink.connector.kafka``: ``source.split.KafkaPartit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import (
-    COMMITTABLE,
-    COORDINATOR,
+from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_parts import (
     I32,
     I64,
+    INT,
+    LONG,
+    SHORT,
     TEXT,
-    PayloadForm,
+    UTF,
+    PayloadPart,
+    checked,
     expect,
-    must_end,
+    fixed,
+    in_order,
+    joined,
+    many,
+    one_of,
+    optional,
+    part,
     read_flag,
     read_text,
-    register_form,
+    record,
+    since,
+    sized,
     struct_of,
 )
 from serializers.context import NO_PARTITIONS, Evidence, Partitions
 from serializers.javaobjects import COLUMN as JAVA_OBJECT
 from serializers.javaobjects import read_object
-from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -40,7 +50,6 @@ _OWNERSHIP = ("IMPLICIT_BY_SUBTASK_ID", "EXPLICIT_BY_WRITER_STATE")
 
 _SERVERS = re.compile(r"[^\s,]+:\d{1,5}( *, *[^\s,]+:\d{1,5})*", re.ASCII)
 _DYNAMIC_ENUMERATOR = "dynamic_kafka_enumerator"
-_INITIALIZERS = ("starting_initializer", "stopping_initializer")
 
 LATEST, EARLIEST, COMMITTED = -1, -2, -3
 """Offsets that Kafka's class reserves (``KafkaPartitionSplit``)."""
@@ -49,26 +58,19 @@ _NO_OFFSET = -(1 << 63)
 
 # ---- KafkaSource
 
-
-def _partition(reader: Reader) -> dict[str, Any]:
-    """``topic`` and ``partition``; Kafka allows few letters in a topic's name."""
-    topic, partition = read_text(reader), reader.i32("a partition")
-    if partition < 0 or not _TOPIC.fullmatch(topic):
-        raise FormatError("no partition of a topic")
-    return {"topic": topic, "partition": partition}
+_PARTITION = checked(record(topic=UTF, partition=INT), lambda p: p["partition"] >= 0 and _TOPIC.fullmatch(p["topic"]))
+"""Kafka allows few letters in a topic's name."""
+_OFFSET = part(I64, lambda reader: None if (number := reader.i64()) == _NO_OFFSET else number)
 
 
-def _split(reader: Reader) -> dict[str, Any]:
-    """A partition, and where the split starts and stops: by offsets or by numbers that Kafka's class allows in their place."""
-    partition = _partition(reader)
-    starting, stopping = reader.i64("an offset"), reader.i64("an offset")
-    if any(offset < COMMITTED and offset != _NO_OFFSET for offset in (starting, stopping)) or stopping == EARLIEST:
-        raise FormatError("no offsets of a partition")
-    return partition | {"starting_offset": _offset(starting), "stopping_offset": _offset(stopping)}
+def _has_offsets(split: dict[str, Any]) -> bool:
+    """Whether the offsets, or the numbers in their place, are some that Kafka's class allows."""
+    offsets = (split["starting_offset"], split["stopping_offset"])
+    return all(offset is None or offset >= COMMITTED for offset in offsets) and offsets[1] != EARLIEST
 
 
-def _offset(number: int) -> int | None:
-    return None if number == _NO_OFFSET else number
+_SPLIT = checked(joined(_PARTITION, record(starting_offset=_OFFSET, stopping_offset=_OFFSET)), _has_offsets)
+"""A partition, and where the split starts and stops."""
 
 
 def _is_split(split: dict[str, Any], evidence: Evidence) -> bool:
@@ -89,17 +91,15 @@ def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
 
     Version 0 has the splits of each subtask, version 1 partitions and nothing else: both list only what is assigned.
     """
-    if version == 0:
-        return {"partitions": [_listed(split, True) for split in _assignments(reader)], "discovery_finished": None}
-    partitions = []
-    count = reader.count("partitions", least=6)
-    if version == 1:
-        named = [_partition(reader) for _ in range(count)]
-        return {"partitions": [_listed(one, True) for one in named], "discovery_finished": None}
+    if version < 2:
+        assigned = _assignments(reader) if version == 0 else many(_PARTITION).read(reader, version)
+        return {"partitions": [_listed(one, True) for one in assigned], "discovery_finished": None}
+    count = reader.count("partitions")
     if version == 3:
         expect(reader.i32("a version of splits"), (0,))
+    partitions = []
     for _ in range(count):
-        partition = _partition(reader) if version == 2 else _enumerated_split(reader)
+        partition = (_PARTITION if version == 2 else sized(_SPLIT)).read(reader, 0)
         status = reader.i32("a status")
         expect(status, (0, 1))
         partitions.append(_listed(partition, status == 0))
@@ -110,22 +110,16 @@ def _listed(partition: dict[str, Any], assigned: bool) -> dict[str, Any]:
     return {"assigned": assigned, "starting_offset": None, "stopping_offset": None} | partition
 
 
-def _enumerated_split(reader: Reader) -> dict[str, Any]:
-    inner = Reader(reader.bytes(reader.i32("a length"), "a split"))
-    split = _split(inner)
-    must_end(inner)
-    return split
+_LISTED = struct_of(topic=TEXT, partition=I32, assigned=pa.bool_(), starting_offset=I64, stopping_offset=I64)
+_ENUMERATOR = PayloadPart(_enumerator, struct_of(partitions=pa.list_(_LISTED), discovery_finished=pa.bool_()))
 
 
 def _assignments(reader: Reader) -> list[dict[str, Any]]:
     """``SerdeUtils.serializeSplitAssignments``: subtasks, version of splits, and of each subtask its number and its splits."""
-    subtasks = reader.count("subtasks", least=8)
+    subtasks = reader.count("subtasks")
     expect(reader.i32("a version of splits"), (0,))
-    splits = []
-    for _ in range(subtasks):
-        reader.i32("a subtask")
-        splits += [_enumerated_split(reader) for _ in range(reader.count("splits", least=4))]
-    return splits
+    of_subtask = record(_subtask=INT, splits=many(sized(_SPLIT)))
+    return [split for _ in range(subtasks) for split in of_subtask.read(reader, 0)["splits"]]
 
 
 def _is_enumerator(state: dict[str, Any], evidence: Evidence) -> bool:
@@ -143,11 +137,7 @@ def _partitions_of(state: dict[str, Any]) -> Partitions:
 # ---- DynamicKafkaSource
 
 
-def _dynamic_split(reader: Reader, version: int) -> dict[str, Any]:
-    cluster = read_text(reader)
-    retained = reader.i64("a time") if version == 2 and read_flag(reader) else None
-    expect(reader.i32("a version of splits"), (0,))
-    return {"cluster_id": cluster, "retained_until_ms": retained} | _split(reader)
+_DYNAMIC_SPLIT = joined(record(cluster_id=UTF, retained_until_ms=since(2, optional(LONG)), _version=fixed(0)), _SPLIT)
 
 
 def _is_dynamic_split(split: dict[str, Any], evidence: Evidence) -> bool:
@@ -159,59 +149,33 @@ def _is_dynamic_split(split: dict[str, Any], evidence: Evidence) -> bool:
     )
 
 
+_INITIALIZER = since(2, optional(sized(part(JAVA_OBJECT, read_object))))
+"""An ``OffsetsInitializer``, an object of Java's own serialization: where to start and to stop."""
+_CLUSTER = record(
+    cluster_id=UTF, topics=many(UTF), bootstrap_servers=checked(UTF, _SERVERS.fullmatch), starting_initializer=_INITIALIZER,
+    stopping_initializer=_INITIALIZER,
+)  # fmt: skip
+
+
 def _dynamic_enumerator(reader: Reader, version: int) -> dict[str, Any]:
     """The streams with their clusters, as the metadata service gave them, and the state of each cluster's enumerator.
 
-    From version 2 a cluster has where to start and to stop, from version 3 there are clusters that were removed.
+    From version 3 there are clusters that were removed, with the time until which they are kept.
     """
     streams = [
-        {"stream_id": stream} | _cluster(reader, version)
-        for stream in _repeated(reader, "streams")
-        for _ in range(reader.count("clusters", least=8))
+        {"stream_id": stream["id"]} | cluster
+        for stream in many(record(id=UTF, clusters=many(_CLUSTER))).read(reader, version)
+        for cluster in stream["clusters"]
     ]
     inner = reader.i32("a version of enumerators")
     expect(inner, range(4))
-    clusters = [_cluster_state(reader, inner, name, None) for name in _repeated(reader, "clusters")]
-    if version == 3:
-        clusters += [_cluster_state(reader, inner, name, reader.i64("a time")) for name in _repeated(reader, "clusters")]
+    clusters = [
+        {"cluster_id": read_text(reader), "retained_until_ms": reader.i64("a time") if removed else None}
+        | sized(_ENUMERATOR).read(reader, inner)
+        for removed in ((False, True) if version == 3 else (False,))
+        for _ in range(reader.count("clusters"))
+    ]
     return {"streams": streams, "clusters": clusters}
-
-
-def _repeated(reader: Reader, what: str) -> Iterator[str]:
-    """The texts that begin each of some items; the caller reads the rest of an item before the next."""
-    for _ in range(reader.count(what, least=6)):
-        yield read_text(reader)
-
-
-def _cluster(reader: Reader, version: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "cluster_id": read_text(reader), "topics": [*_texts(reader)], "bootstrap_servers": read_text(reader),
-    }  # fmt: skip
-    if not _SERVERS.fullmatch(found["bootstrap_servers"]):
-        raise FormatError("no bootstrap servers")
-    for name in _INITIALIZERS:
-        is_there = version > 1 and read_flag(reader)
-        found[name] = _initializer(reader) if is_there else None
-    return found
-
-
-def _initializer(reader: Reader) -> dict[str, str] | None:
-    """An ``OffsetsInitializer``, an object of Java's own serialization."""
-    inner = Reader(reader.bytes(reader.i32("a length"), "an initializer"))
-    found = read_object(inner)
-    must_end(inner)
-    return found
-
-
-def _texts(reader: Reader) -> Iterator[str]:
-    return (read_text(reader) for _ in range(reader.count("topics", least=2)))
-
-
-def _cluster_state(reader: Reader, version: int, cluster: str, retained: int | None) -> dict[str, Any]:
-    inner = Reader(reader.bytes(reader.i32("a length"), "an enumerator's state"))
-    state = _enumerator(inner, version)
-    must_end(inner)
-    return {"cluster_id": cluster, "retained_until_ms": retained} | state
 
 
 def _is_dynamic_enumerator(state: dict[str, Any], evidence: Evidence) -> bool:
@@ -228,17 +192,15 @@ def _dynamic_partitions(state: dict[str, Any]) -> Partitions:
 # ---- KafkaSink
 
 
-def _writer(reader: Reader, version: int) -> dict[str, Any]:
-    writer: dict[str, Any] = {
-        "transactional_id_prefix": read_text(reader), "subtask": reader.i32("a subtask"), "subtasks": reader.i32("subtasks"),
-    }  # fmt: skip
-    ownership = reader.i32("an ownership")
-    expect(ownership, (0, 1))
-    transactions = [
-        {"transactional_id": read_text(reader), "checkpoint_id": reader.i64()}
-        for _ in range(reader.count("transactions", least=10))
-    ]
-    return writer | {"ownership": _OWNERSHIP[ownership], "transactions": transactions}
+def _is_whole(number: int) -> bool:
+    return number >= 0
+
+
+
+_WRITER = record(
+    transactional_id_prefix=UTF, subtask=INT, subtasks=INT, ownership=one_of(_OWNERSHIP),
+    transactions=many(record(transactional_id=UTF, checkpoint_id=LONG)),
+)  # fmt: skip
 
 
 def _is_writer(writer: dict[str, Any], evidence: Evidence) -> bool:
@@ -247,11 +209,10 @@ def _is_writer(writer: dict[str, Any], evidence: Evidence) -> bool:
     return bool(ids) and all(match is not None and match[1] == writer["transactional_id_prefix"] for match in ids)
 
 
-def _committable(reader: Reader, version: int) -> dict[str, Any]:
-    epoch, producer, id_ = reader.i16("an epoch"), reader.i64("a producer"), read_text(reader)
-    if min(epoch, producer) < 0:
-        raise FormatError("no transaction")
-    return {"transactional_id": id_, "producer_id": producer, "epoch": epoch}
+_COMMITTABLE = in_order(
+    record(epoch=checked(SHORT, _is_whole), producer_id=checked(LONG, _is_whole), transactional_id=UTF),
+    "transactional_id", "producer_id", "epoch",
+)  # fmt: skip
 
 
 def _is_committable(transaction: dict[str, Any], evidence: Evidence) -> bool:
@@ -262,13 +223,10 @@ def _is_committable(transaction: dict[str, Any], evidence: Evidence) -> bool:
 
 # ---- forms
 
-_SPLIT = struct_of(topic=TEXT, partition=I32, starting_offset=I64, stopping_offset=I64)
-_LISTED = struct_of(topic=TEXT, partition=I32, assigned=pa.bool_(), starting_offset=I64, stopping_offset=I64)
-
 register_form(
     "SourceReaderState",
     PayloadForm(
-        "kafka_split", (0,), lambda reader, version: _split(reader), _SPLIT, _is_split,
+        "kafka_split", (0,), *_SPLIT, _is_split,
         "an offset that Kafka's class reserves: no stopping offset, -3 (the committed one), or a start at -2 (earliest). Or "
         "the coordinator of the same operator lists the topic and the partition, as the enumerators of all versions of "
         "Kafka's connector do. Bounded sources have such splits",
@@ -277,48 +235,41 @@ register_form(
 register_form(
     COORDINATOR,
     PayloadForm(
-        "kafka_enumerator", (0, 1, 2, 3), _enumerator,
-        struct_of(partitions=pa.list_(_LISTED), discovery_finished=pa.bool_()), _is_enumerator,
+        "kafka_enumerator", (0, 1, 2, 3), *_ENUMERATOR, _is_enumerator,
         "a status of each partition (versions 2, 3), an offset that Kafka's class reserves (version 0)", _partitions_of,
     ),
 )  # fmt: skip
 register_form(
     "SourceReaderState",
     PayloadForm(
-        "dynamic_kafka_split", (1, 2), _dynamic_split,
-        pa.struct([pa.field("cluster_id", TEXT), pa.field("retained_until_ms", I64), *_SPLIT]), _is_dynamic_split,
+        "dynamic_kafka_split", (1, 2), *_DYNAMIC_SPLIT, _is_dynamic_split,
         "as for `kafka_split`, or a `dynamic_kafka_enumerator` in the coordinator of the same operator",
     ),
 )  # fmt: skip
-_CLUSTER = struct_of(
-    stream_id=TEXT, cluster_id=TEXT, topics=pa.list_(TEXT), bootstrap_servers=TEXT, **dict.fromkeys(_INITIALIZERS, JAVA_OBJECT)
-)
-_CLUSTER_STATE = struct_of(
-    cluster_id=TEXT, retained_until_ms=I64, partitions=pa.list_(_LISTED), discovery_finished=pa.bool_()
-)
 register_form(
     COORDINATOR,
     PayloadForm(
         _DYNAMIC_ENUMERATOR, (1, 2, 3), _dynamic_enumerator,
-        struct_of(streams=pa.list_(_CLUSTER), clusters=pa.list_(_CLUSTER_STATE)), _is_dynamic_enumerator,
-        "servers with ports, and state of the clusters that they belong to", _dynamic_partitions,
+        struct_of(
+            streams=pa.list_(pa.struct([pa.field("stream_id", TEXT), *_CLUSTER.type])),
+            clusters=pa.list_(
+                pa.struct([pa.field("cluster_id", TEXT), pa.field("retained_until_ms", I64), *_ENUMERATOR.type])
+            ),
+        ),
+        _is_dynamic_enumerator, "servers with ports, and state of the clusters that they belong to", _dynamic_partitions,
     ),
 )  # fmt: skip
 register_form(
     "writer_raw_states",
     PayloadForm(
-        "kafka_writer", (2,), _writer,
-        struct_of(
-            transactional_id_prefix=TEXT, subtask=I32, subtasks=I32, ownership=TEXT,
-            transactions=pa.list_(struct_of(transactional_id=TEXT, checkpoint_id=I64)),
-        ),
-        _is_writer, "transactional ids *prefix*-*subtask*-*number*, with the prefix that the writer records",
+        "kafka_writer", (2,), *_WRITER, _is_writer,
+        "transactional ids *prefix*-*subtask*-*number*, with the prefix that the writer records",
     ),
 )  # fmt: skip
 register_form(
     COMMITTABLE,
     PayloadForm(
-        "kafka_committable", (1,), _committable, struct_of(transactional_id=TEXT, producer_id=I64, epoch=pa.int16()),
-        _is_committable, "an id *prefix*-*subtask*-*number*, with the subtask that the committer records if it does",
+        "kafka_committable", (1,), *_COMMITTABLE, _is_committable,
+        "an id *prefix*-*subtask*-*number*, with the subtask that the committer records if it does",
     ),
 )  # fmt: skip

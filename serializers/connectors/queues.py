@@ -19,18 +19,28 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import java_class_and_json
-from serializers.connectors.forms import (
-    COMMITTABLE,
-    COORDINATOR,
+from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_parts import (
+    BLOB,
+    FLAG,
     I32,
     I64,
+    INT,
+    LONG,
     TEXT,
-    PayloadForm,
+    UTF,
+    PayloadPart,
+    checked,
     expect,
-    must_end,
+    joined,
+    many,
+    optional,
+    part,
     read_flag,
     read_text,
-    register_form,
+    record,
+    since,
+    sized,
     struct_of,
 )
 from stateextract.errors import FormatError
@@ -41,34 +51,20 @@ from stateextract.files.reader import Reader
 _TOPIC = re.compile(r"(?:non-)?persistent://[^/]+/[^/]+/.+", re.DOTALL)
 
 
-def _topic(reader: Reader) -> str:
-    topic = read_text(reader)
-    if not _TOPIC.fullmatch(topic):
-        raise FormatError("no topic of Pulsar")
-    return topic
+_TOPIC_NAME = checked(UTF, _TOPIC.fullmatch)
+_RANGE = record(start=INT, end=INT)
 
 
 def _partition(reader: Reader, version: int) -> dict[str, Any]:
     """A topic, its partition (null if it has none), and ranges of the hashes of keys."""
-    topic, partition = _topic(reader), reader.i32("a partition")
-    count = 1 if version == 0 else reader.count("ranges", least=8)
-    ranges = [{"start": reader.i32("a hash"), "end": reader.i32("a hash")} for _ in range(count)]
+    topic, partition = _TOPIC_NAME.read(reader, version), reader.i32("a partition")
+    count = 1 if version == 0 else reader.count("ranges")
+    ranges = [_RANGE.read(reader, version) for _ in range(count)]
     if partition < -1 or any(not 0 <= one["start"] <= one["end"] <= 65_535 for one in ranges):
         raise FormatError("no partition of Pulsar")
     if version == 1:
         reader.i32("a mode of the ranges")
     return {"topic": topic, "partition": None if partition == -1 else partition, "ranges": ranges}
-
-
-def _pulsar_split(reader: Reader, version: int) -> dict[str, Any]:
-    split = _partition(reader, version)
-    cursor = java_class_and_json(reader.bytes(reader.i32("a length"), "a cursor"))
-    split |= dict(zip(("stop_cursor_class", "stop_cursor"), cursor, strict=True))
-    split |= dict.fromkeys(("message_id", "ledger_id", "entry_id"))
-    if read_flag(reader):
-        split |= _message_id(bytes(reader.bytes(reader.i32("a length"), "a message")))
-    split |= _transaction(reader) if read_flag(reader) else {"transaction": None}
-    return split
 
 
 def _message_id(data: bytes) -> dict[str, Any]:
@@ -81,10 +77,29 @@ def _message_id(data: bytes) -> dict[str, Any]:
     return found
 
 
-def _transaction(reader: Reader) -> dict[str, Any]:
-    most, least = reader.i64("a transaction"), reader.i64("a transaction")
-    # As Pulsar's TxnID prints itself.
-    return {"transaction": f"({most},{least})"}
+def _cursor(reader: Reader) -> dict[str, Any]:
+    return dict(zip(("stop_cursor_class", "stop_cursor"), java_class_and_json(reader.bytes(reader.remaining)), strict=True))
+
+
+def _message(reader: Reader) -> dict[str, Any]:
+    return _message_id(BLOB.read(reader, 0)) if read_flag(reader) else dict.fromkeys(("message_id", "ledger_id", "entry_id"))
+
+
+# As Pulsar's TxnID prints itself: two numbers.
+_TRANSACTION = part(TEXT, lambda reader: f"({reader.i64('a transaction')},{reader.i64('a transaction')})")
+_PARTITION = PayloadPart(_partition, struct_of(topic=TEXT, partition=I32, ranges=pa.list_(_RANGE.type)))
+_PULSAR_SPLIT = joined(
+    _PARTITION,
+    sized(part(struct_of(stop_cursor_class=TEXT, stop_cursor=TEXT), _cursor)),
+    part(struct_of(message_id=pa.binary(), ledger_id=I64, entry_id=I64), _message),
+    record(transaction=optional(_TRANSACTION)),
+)
+
+
+_WAITING = record(
+    splits=many(_PULSAR_SPLIT), of_readers=many(record(reader=INT, splits=many(_PULSAR_SPLIT))),
+    of_others=many(record(reader=INT, splits=many(UTF))), initialized=FLAG,
+)  # fmt: skip
 
 
 def _pulsar_enumerator(reader: Reader, version: int) -> dict[str, Any]:
@@ -93,27 +108,8 @@ def _pulsar_enumerator(reader: Reader, version: int) -> dict[str, Any]:
     if not partitions:
         raise FormatError("a count of zero, which may be of any connector")
     if version == 0:
-        _pulsar_splits(reader)
-        for read in (_pulsar_splits, _texts):
-            for _ in range(reader.count("readers", least=8)):
-                reader.i32("a reader")
-                read(reader)
-        read_flag(reader)
+        _WAITING.read(reader, 0)
     return {"partitions": partitions}
-
-
-def _pulsar_splits(reader: Reader) -> None:
-    for _ in range(reader.count("splits", least=24)):
-        _pulsar_split(reader, 0)
-
-
-def _texts(reader: Reader) -> None:
-    for _ in range(reader.count("splits", least=2)):
-        read_text(reader)
-
-
-def _pulsar_committable(reader: Reader, version: int) -> dict[str, Any]:
-    return _transaction(reader) | {"topic": _topic(reader)}
 
 
 # ---- Kinesis
@@ -123,28 +119,23 @@ _SHARD = re.compile(r"[A-Za-z0-9_.-]{1,128}", re.ASCII)
 _POSITIONS = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
 
 
-def _kinesis_split(reader: Reader, version: int) -> dict[str, Any]:
-    split: dict[str, Any] = {
-        "stream": read_text(reader), "shard_id": read_text(reader), "position": read_text(reader), "timestamp_ms": None,
-        "sequence_number": None,
-    }  # fmt: skip
-    if (
-        not _STREAM.fullmatch(split["stream"])
-        or not _SHARD.fullmatch(split["shard_id"])
-        or split["position"] not in _POSITIONS
-    ):
-        raise FormatError("no shard of Kinesis")
-    if read_flag(reader):
-        if read_flag(reader):
-            split["timestamp_ms"] = reader.i64("a time")
-        if read_flag(reader):
-            split["sequence_number"] = read_text(reader)
-    if version >= 1:
-        split["parent_shard_ids"] = [read_text(reader) for _ in range(reader.count("shards", least=2))]
-        split |= {"starting_hash_key": read_text(reader), "ending_hash_key": read_text(reader)}
-    if version >= 2:
-        split["finished"] = read_flag(reader)
-    return split
+def _position(reader: Reader) -> dict[str, Any]:
+    found: dict[str, Any] = dict.fromkeys(("timestamp_ms", "sequence_number"))
+    return _PLACE.read(reader, 0) if read_flag(reader) else found
+
+
+_PLACE = record(timestamp_ms=optional(LONG), sequence_number=optional(UTF))
+_KINESIS_SPLIT = joined(
+    record(
+        stream=checked(UTF, _STREAM.fullmatch), shard_id=checked(UTF, _SHARD.fullmatch),
+        position=checked(UTF, lambda name: name in _POSITIONS),
+    ),
+    part(_PLACE.type, _position),
+    record(
+        parent_shard_ids=since(1, many(UTF)), starting_hash_key=since(1, UTF), ending_hash_key=since(1, UTF),
+        finished=since(2, FLAG),
+    ),
+)  # fmt: skip
 
 
 def _kinesis_enumerator(reader: Reader, version: int) -> dict[str, Any]:
@@ -155,9 +146,7 @@ def _kinesis_enumerator(reader: Reader, version: int) -> dict[str, Any]:
         raise FormatError("more splits than bytes")
     splits = []
     for _ in range(count):
-        inner = Reader(reader.bytes(reader.i32("a length"), "a split"))
-        split = _kinesis_split(inner, split_version)
-        must_end(inner)
+        split = sized(_KINESIS_SPLIT).read(reader, split_version)
         if version >= 1:
             code = reader.i32("a status")
             expect(code, (0, 1))
@@ -186,50 +175,36 @@ def _async_writer(reader: Reader, version: int) -> dict[str, Any]:
     return {"requests": count, "data": requests}
 
 
-_RANGES = pa.list_(struct_of(start=I32, end=I32))
-_SHARD_TYPE = struct_of(
-    stream=TEXT, shard_id=TEXT, position=TEXT, timestamp_ms=I64, sequence_number=TEXT, parent_shard_ids=pa.list_(TEXT),
-    starting_hash_key=TEXT, ending_hash_key=TEXT, finished=pa.bool_(),
-)  # fmt: skip
-
 register_form(
     "SourceReaderState",
     PayloadForm(
-        "pulsar_split", (0, 1, 2), _pulsar_split,
-        struct_of(
-            topic=TEXT, partition=I32, ranges=_RANGES, stop_cursor_class=TEXT, stop_cursor=TEXT, message_id=pa.binary(),
-            ledger_id=I64, entry_id=I64, transaction=TEXT,
-        ),
-        reason="a topic with the scheme of Pulsar, and a Java object",
+        "pulsar_split", (0, 1, 2), *_PULSAR_SPLIT, reason="a topic with the scheme of Pulsar, and a Java object"
     ),
-)  # fmt: skip
+)
 register_form(
     COORDINATOR,
     PayloadForm(
-        "pulsar_enumerator", (0, 1, 2, 3), _pulsar_enumerator,
-        struct_of(partitions=pa.list_(struct_of(topic=TEXT, partition=I32, ranges=_RANGES))),
+        "pulsar_enumerator", (0, 1, 2, 3), _pulsar_enumerator, struct_of(partitions=pa.list_(_PARTITION.type)),
         reason="at least one topic with the scheme of Pulsar",
     ),
 )  # fmt: skip
 register_form(
     COMMITTABLE,
     PayloadForm(
-        "pulsar_committable", (1,), _pulsar_committable, struct_of(transaction=TEXT, topic=TEXT),
+        "pulsar_committable", (1,), *record(transaction=_TRANSACTION, topic=_TOPIC_NAME),
         reason="a topic with the scheme of Pulsar",
     ),
 )  # fmt: skip
 register_form(
     "SourceReaderState",
-    PayloadForm(
-        "kinesis_split", (0, 1, 2), _kinesis_split, _SHARD_TYPE, reason="the ARN of a stream, and Kinesis' positions"
-    ),
+    PayloadForm("kinesis_split", (0, 1, 2), *_KINESIS_SPLIT, reason="the ARN of a stream, and Kinesis' positions"),
 )
 register_form(
     COORDINATOR,
     PayloadForm(
         "kinesis_enumerator", (0, 1), _kinesis_enumerator,
         struct_of(
-            last_seen_shard_id=TEXT, splits=pa.list_(struct_of(**{f.name: f.type for f in _SHARD_TYPE}, assigned=pa.bool_()))
+            last_seen_shard_id=TEXT, splits=pa.list_(pa.struct([*_KINESIS_SPLIT.type, pa.field("assigned", pa.bool_())]))
         ),
         reason="such a split, or the id of a shard",
     ),

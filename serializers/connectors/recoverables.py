@@ -16,12 +16,13 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import decode_utf8
-from serializers.connectors.forms import (
+from serializers.connectors.payload_parts import (
     I32,
     I64,
     TEXT,
     expect,
     must_end,
+    part,
     read_flag,
     read_text,
     read_versioned,
@@ -113,3 +114,7 @@ def _text(reader: Reader) -> str:
 
 def _sized(reader: Reader, size: int) -> str:
     return decode_utf8(reader.bytes(size, "a text"))
+
+
+UNPUBLISHED = part(UNPUBLISHED_FILE, lambda reader: unpublished_file(*read_versioned(reader)))
+"""The same after the version and the length of what the sink's serializer wrote."""
