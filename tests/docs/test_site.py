@@ -54,8 +54,11 @@ def test_troubleshooting_quotes_messages_that_exist() -> None:
 
 @pytest.mark.parametrize(
     ("script", "file"),
-    [("options_page", "docs/options.md"), ("exit_codes_page", "docs/exit-codes.md"), ("job_file", "conf/extract.toml")],
-)
+    [
+        ("options_page", "docs/options.md"), ("types_page", "docs/types.md"), ("exit_codes_page", "docs/exit-codes.md"),
+        ("job_file", "conf/extract.toml"),
+    ],
+)  # fmt: skip
 def test_a_generated_file_is_current(script: str, file: str) -> None:
     page = runpy.run_path(str(ROOT / "scripts" / f"{script}.py"))["page"]
     assert (ROOT / file).read_text(encoding="utf-8") == page(), f"python scripts/{script}.py > {file}"
