@@ -52,26 +52,17 @@ from serializers.context import DescribeContext
 from serializers.registry import SerializerSnapshot, describe, is_fixed_length, load_plugins, register
 from serializers.snapshots import read_snapshot, read_snapshot_proxy
 
+_ALWAYS = (
+    arrays, containers, datetime, legacy, pojo, scala, scalars, sql, ttl, tuples, values, windows, writables,
+)  # fmt: skip
+
 __all__ = [
     "DescribeContext",
     "SerializerSnapshot",
-    "arrays",
-    "containers",
-    "datetime",
     "describe",
     "is_fixed_length",
-    "legacy",
     "load_plugins",
-    "pojo",
     "read_snapshot",
     "read_snapshot_proxy",
     "register",
-    "scala",
-    "scalars",
-    "sql",
-    "ttl",
-    "tuples",
-    "values",
-    "windows",
-    "writables",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.registry import SerializerSnapshot, describe, register
+from serializers.registry import SerializerSnapshot, describe, inner, nested_struct, register
 from serializers.snapshots import composite
 from stateextract.columnar.layout import Field, Layout, List, Nullable, Number, Struct, Text, struct
 from stateextract.errors import UnsupportedVersionError
@@ -44,25 +44,20 @@ def _lockable(snapshot: SerializerSnapshot) -> Layout:
     return struct(references=_I32, element=describe(snapshot.nested[0]))
 
 
-@register(
-    _BUFFER + "SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot", payload=composite(2)
+register(
+    _BUFFER + "SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot",
+    nested_struct("target", "version"),
+    payload=composite(2),
 )
-def _edge(snapshot: SerializerSnapshot) -> Layout:
-    target, version = map(describe, snapshot.nested)
-    return struct(target=target, version=version)
+# Before edges were counted; nested is the serializer of the list of edges.
+register(
+    _BUFFER + "SharedBufferNode$SharedBufferNodeSerializer$SharedBufferNodeSerializerSnapshot", inner, payload=composite(1)
+)
 
 
 @register(_BUFFER + "SharedBufferNodeSerializerSnapshotV2", payload=composite(1))
 def _node(snapshot: SerializerSnapshot) -> Layout:
     return List(struct(references=_I32, edge=describe(snapshot.nested[0])))
-
-
-@register(
-    _BUFFER + "SharedBufferNode$SharedBufferNodeSerializer$SharedBufferNodeSerializerSnapshot", payload=composite(1)
-)
-def _old_node(snapshot: SerializerSnapshot) -> Layout:
-    """Before edges were counted; nested is the serializer of the list of edges."""
-    return describe(snapshot.nested[0])
 
 
 def _nfa_payload(reader: Reader, outer_version: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ Which values carry a flag differs: elements of a list none, values of a map and 
 
 from __future__ import annotations
 
-from serializers.registry import SerializerSnapshot, describe, register
+from serializers.registry import SerializerSnapshot, describe, inner, register
 from serializers.scalars import BASE
 from serializers.snapshots import composite
 from stateextract.columnar.layout import Layout, List, Map, Nullable
@@ -30,7 +30,8 @@ def _set(snapshot: SerializerSnapshot) -> Layout:
 
 
 @register(MAP_SNAPSHOT, payload=composite(2))
-def _map(snapshot: SerializerSnapshot) -> Layout:
+def map_layout(snapshot: SerializerSnapshot) -> Layout:
+    """A map whose values have a flag for null."""
     key = describe(snapshot.nested[0])
     # Arrow, Parquet and Spark refuse null map keys: where the key's own serializer writes nulls, pairs it is.
     return Map(key, Nullable(describe(snapshot.nested[1])), as_list=isinstance(key, Nullable))
@@ -42,12 +43,11 @@ def _null_aware_map(snapshot: SerializerSnapshot) -> Layout:
     return Map(key, value, as_list=True)
 
 
-@register(
+register(
     (
         "org.apache.flink.table.dataview.ListViewSerializerSnapshot",
         "org.apache.flink.table.dataview.MapViewSerializerSnapshot",
     ),
+    inner,
     payload=composite(1),
 )
-def _view(snapshot: SerializerSnapshot) -> Layout:
-    return describe(snapshot.nested[0])

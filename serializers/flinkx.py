@@ -17,9 +17,10 @@ import pyarrow as pa
 from serializers.datetime import DATES
 from serializers.names import Names, simple_name
 from serializers.pojo import POJO_SNAPSHOT
-from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, describe, is_fixed_length, register
-from serializers.scala import case_class_fields, either, option
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, all_fixed_length, describe, inner, register
+from serializers.scala import case_class_fields, option
 from serializers.snapshots import check_version, composite, flink_string, read_snapshot, read_unversioned_snapshot
+from serializers.tuples import either
 from stateextract.columnar.layout import (
     Bytes,
     Case,
@@ -91,12 +92,8 @@ def _case_class_outer(reader: Reader, outer_version: int) -> dict[str, Any]:
     return details
 
 
-def _all_fixed(snapshot: SerializerSnapshot) -> bool:
-    return all(map(is_fixed_length, snapshot.nested))
-
-
 @register(
-    FLINKX + "ScalaCaseClassSerializerSnapshot", payload=composite(None, _case_class_outer), fixed_length=_all_fixed
+    FLINKX + "ScalaCaseClassSerializerSnapshot", payload=composite(None, _case_class_outer), fixed_length=all_fixed_length
 )
 def _case_class(snapshot: SerializerSnapshot) -> Layout:
     fields = case_class_fields(snapshot)
@@ -104,7 +101,7 @@ def _case_class(snapshot: SerializerSnapshot) -> Layout:
         return Struct(())
     # The first byte of the number of fields is 0, or not for null; null has the bytes of the fields if their length is fixed.
     arity = Skip(expect=len(fields).to_bytes(3, "big"))
-    padding = sum(part.layout.least for part in fields) if _all_fixed(snapshot) else 0
+    padding = sum(part.layout.least for part in fields) if all_fixed_length(snapshot) else 0
     return Nullable(Struct((Field("", arity), *fields)), padding=len(arity.expect or b"") + padding)
 
 
@@ -127,7 +124,7 @@ def _coproduct_payload(reader: Reader, name: str, version: int) -> SerializerSna
 
 def _one_length(snapshot: SerializerSnapshot) -> bool:
     """Whether the serializer has a length: that of its classes, if they have the same."""
-    return snapshot.version >= 3 and _all_fixed(snapshot) and len({describe(n).least for n in snapshot.nested}) == 1
+    return snapshot.version >= 3 and all_fixed_length(snapshot) and len({describe(n).least for n in snapshot.nested}) == 1
 
 
 @register(_COPRODUCT, payload=_coproduct_payload, fixed_length=_one_length)
@@ -156,7 +153,7 @@ register(_CASE_OBJECT, Struct(()), payload=_payload(0, 1, ("class",)), fixed_len
 register(_ENUM_VALUE, Struct(()), payload=_payload(0, 1, ("class", "name")), fixed_length=True)
 
 register(FLINKX + "ScalaOptionSerializerSnapshot", option, payload=composite(1))
-register(FLINKX + "ScalaEitherSerializerSnapshot", either, payload=composite(2))
+register(FLINKX + "ScalaEitherSerializerSnapshot", either(), payload=composite(2))
 
 
 # ---- collections
@@ -212,25 +209,23 @@ register(
 )
 
 
-@register(
+register(
     (FLINKX + "ReverseOrderingSerializerSnapshot", FLINKX + "OptionOrderingSerializerSnapshot"),
+    inner,
     payload=_payload(1, 1),
-    fixed_length=_all_fixed,
+    fixed_length=all_fixed_length,
 )
-def _ordering(snapshot: SerializerSnapshot) -> Layout:
-    return describe(snapshot.nested[0])
 
 
 # ---- single values
 
 
-@register(_MAPPED, payload=_payload(1, 2, ("mapper",)), fixed_length=_all_fixed)
+@register(_MAPPED, payload=_payload(1, 2, ("mapper",)), fixed_length=all_fixed_length)
 def _mapped(snapshot: SerializerSnapshot) -> Layout:
     """What a function of the user's makes of a value; the library has some for numbers and UUIDs."""
-    inner = describe(snapshot.nested[0])
     if snapshot.details["mapper"] == "org.apache.flinkx.api.mapper.UuidMapper":
         return Logical(Bytes(), "uuid_bytes", pa.string())
-    return inner
+    return inner(snapshot)
 
 
 _I32 = Number(pa.int32())

@@ -23,7 +23,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from serializers.context import DescribeContext
-from stateextract.columnar.layout import Layout, Undecodable
+from stateextract.columnar.layout import Field, Layout, Struct, Undecodable
 from stateextract.errors import FormatError, UsageError
 from stateextract.files.reader import Reader
 
@@ -193,12 +193,29 @@ def _describe(snapshot: SerializerSnapshot) -> Layout:
         raise FormatError(f"the snapshot {snapshot.class_name} has too few nested snapshots") from None
 
 
+def inner(snapshot: SerializerSnapshot) -> Layout:
+    """That of the nested serializer, of one that writes nothing else."""
+    return describe(snapshot.nested[0])
+
+
+def nested_struct(*names: str) -> Describer:
+    """A struct of what the nested serializers write one after the other, with these names."""
+    return lambda snapshot: Struct(
+        tuple(Field(name, describe(nested)) for name, nested in zip(names, snapshot.nested, strict=True))
+    )
+
+
 def is_fixed_length(snapshot: SerializerSnapshot) -> bool:
     """Flink's ``TypeSerializer.getLength() >= 0``; false for what is not known."""
     known = find_serializer(snapshot.class_name)
     if known is None or snapshot.is_unknown:
         return False
     return known.fixed_length if isinstance(known.fixed_length, bool) else known.fixed_length(snapshot)
+
+
+def all_fixed_length(snapshot: SerializerSnapshot) -> bool:
+    """Whether all nested serializers have a fixed length."""
+    return all(map(is_fixed_length, snapshot.nested))
 
 
 @lru_cache(maxsize=1)

@@ -13,9 +13,10 @@ import re
 import pyarrow as pa
 
 from serializers.names import Names
-from serializers.registry import SerializerSnapshot, current_context, describe, is_fixed_length, register
+from serializers.registry import SerializerSnapshot, all_fixed_length, current_context, describe, register
 from serializers.snapshots import check_version, composite, outer_class
-from stateextract.columnar.layout import Case, Field, Layout, List, Logical, Null, Nullable, Number, Struct, Switch
+from serializers.tuples import either
+from stateextract.columnar.layout import Field, Layout, List, Logical, Null, Nullable, Number, Struct
 from stateextract.files.reader import Reader
 
 PACKAGES = ("org.apache.flink.api.scala.typeutils.", "org.apache.flink.table.api.typeutils.")
@@ -30,7 +31,7 @@ def _named(*names: str) -> tuple[str, ...]:
 @register(
     _named("ScalaCaseClassSerializerSnapshot", "Tuple2CaseClassSerializerSnapshot"),
     payload=composite(None, outer_class),
-    fixed_length=lambda snapshot: all(map(is_fixed_length, snapshot.nested)),
+    fixed_length=all_fixed_length,
 )
 def _case_class(snapshot: SerializerSnapshot) -> Layout:
     fields = case_class_fields(snapshot)
@@ -52,16 +53,8 @@ def option(snapshot: SerializerSnapshot) -> Layout:
     return Nullable(describe(snapshot.nested[0]), null_if=False)
 
 
-@register(_named("ScalaEitherSerializerSnapshot"), payload=composite(2))
-def either(snapshot: SerializerSnapshot) -> Layout:
-    left, right = map(describe, snapshot.nested)
-    return Switch((Case(None, (Field("left", left),)), Case(0, (Field("right", right),))))
-
-
-@register(_named("ScalaTrySerializerSnapshot"), payload=composite(2))
-def _try(snapshot: SerializerSnapshot) -> Layout:
-    value, failure = map(describe, snapshot.nested)
-    return Switch((Case(None, (Field("value", value),)), Case(0, (Field("failure", failure),))))
+register(_named("ScalaEitherSerializerSnapshot"), either(), payload=composite(2))
+register(_named("ScalaTrySerializerSnapshot"), either("value", "failure"), payload=composite(2))
 
 
 @register(_named("TraversableSerializerSnapshot"), payload=composite(1, outer_class))

@@ -269,6 +269,19 @@ def outer_class(reader: Reader, outer_version: int) -> dict[str, Any]:
     return {"class": reader.utf("a class name")}
 
 
+def outer_flag(detail: str, java_name: str, what: str, newest: int) -> OuterReader:
+    """An outer payload of a boolean that only the newest version writes. It was true in the version before, false in others."""
+
+    def read(reader: Reader, outer_version: int) -> dict[str, Any]:
+        if not 1 <= outer_version <= newest:
+            raise UnsupportedVersionError(
+                f"outer version {outer_version} of {what} is not known", expected=f"1 to {newest}", offset=reader.offset
+            )
+        return {detail: reader.bool(java_name) if outer_version == newest else outer_version == newest - 1}
+
+    return read
+
+
 @dataclass(frozen=True)
 class composite:
     """``CompositeTypeSerializerSnapshot``: magic, outer version, outer payload, nested snapshots.

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from serializers.containers import map_layout
 from serializers.datetime import EPOCH_MS
 from serializers.logical_types import (
     alone,
@@ -24,9 +25,9 @@ from serializers.logical_types import (
     row_fields,
     timestamp_alone,
 )
-from serializers.registry import PayloadReader, SerializerSnapshot, describe, register
+from serializers.registry import PayloadReader, SerializerSnapshot, describe, inner, nested_struct, register
 from serializers.snapshots import check_version, composite, nested_snapshots, read_snapshot
-from stateextract.columnar.layout import Bytes, Layout, List, Map, Null, Nullable, Number, Text, struct
+from stateextract.columnar.layout import Bytes, Layout, List, Null, Number, Text, struct
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap
 from stateextract.errors import FormatError
 from stateextract.files.javastream import parse_java_stream
@@ -165,10 +166,7 @@ def _linked_list(snapshot: SerializerSnapshot) -> Layout:
     return List(describe(snapshot.nested[0]), null_mask=snapshot.details["null_mask"])
 
 
-@register(TYPEUTILS + "SortedMapSerializerSnapshot", payload=_sorted_map_payload)
-def _sorted_map(snapshot: SerializerSnapshot) -> Layout:
-    key, value = map(describe, snapshot.nested)
-    return Map(key, Nullable(value), as_list=isinstance(key, Nullable))
+register(TYPEUTILS + "SortedMapSerializerSnapshot", map_layout, payload=_sorted_map_payload)
 
 
 # ---- windows, sinks
@@ -192,27 +190,12 @@ def _window_key(snapshot: SerializerSnapshot) -> Layout:
     return struct(window=_I64, key=describe(snapshot.nested[0]))
 
 
-@register(_LINKED + "NodeSerializer$NodeSerializerSnapshot", payload=composite(6))
-def _node(snapshot: SerializerSnapshot) -> Layout:
-    row, number, previous, following, following_of_record, time = map(describe, snapshot.nested)
-    return struct(
-        row=row, sqn=number, prev_sqn=previous, next_sqn=following, next_sqn_for_record=following_of_record,
-        timestamp=time,
-    )  # fmt: skip
-
-
-@register(_LINKED + "MetaSqnInfoSerializer$MetaSqnInfoSerializerSnapshot", payload=composite(2))
-def _meta_sqn(snapshot: SerializerSnapshot) -> Layout:
-    high, size = map(describe, snapshot.nested)
-    return struct(high_sqn=high, size=size)
-
-
-@register(_LINKED + "RowSqnInfoSerializer$RowSqnInfoSerializerSnapshot", payload=composite(2))
-def _row_sqn(snapshot: SerializerSnapshot) -> Layout:
-    first, last = map(describe, snapshot.nested)
-    return struct(first_sqn=first, last_sqn=last)
-
-
-@register(_LINKED + "RowDataKeySerializerSnapshot", payload=_row_key_payload)
-def _row_key(snapshot: SerializerSnapshot) -> Layout:
-    return describe(snapshot.nested[0])
+for _name, _parts in {
+    "Node": ("row", "sqn", "prev_sqn", "next_sqn", "next_sqn_for_record", "timestamp"),
+    "MetaSqnInfo": ("high_sqn", "size"),
+    "RowSqnInfo": ("first_sqn", "last_sqn"),
+}.items():
+    register(
+        f"{_LINKED}{_name}Serializer${_name}SerializerSnapshot", nested_struct(*_parts), payload=composite(len(_parts))
+    )
+register(_LINKED + "RowDataKeySerializerSnapshot", inner, payload=_row_key_payload)

@@ -8,7 +8,7 @@ it lives is not recorded, and expired values are still there.
 from __future__ import annotations
 
 from serializers.datetime import EPOCH_MS
-from serializers.registry import SerializerSnapshot, describe, is_fixed_length, register
+from serializers.registry import SerializerSnapshot, describe, inner, is_fixed_length, register
 from serializers.snapshots import check_version, composite, read_snapshot
 from stateextract.columnar.layout import Layout, struct
 from stateextract.files.reader import Reader
@@ -36,9 +36,7 @@ def _ttl_aware_payload(reader: Reader, name: str, version: int) -> SerializerSna
     return SerializerSnapshot(name, version, details={"ttl": enabled}, nested=(read_snapshot(reader),))
 
 
-@register(TTL_AWARE_SNAPSHOT, payload=_ttl_aware_payload, fixed_length=lambda s: is_fixed_length(s.nested[0]))
-def _ttl_aware(snapshot: SerializerSnapshot) -> Layout:
-    return describe(snapshot.nested[0])
+register(TTL_AWARE_SNAPSHOT, inner, payload=_ttl_aware_payload, fixed_length=lambda s: is_fixed_length(s.nested[0]))
 
 
 def unwrapped(snapshot: SerializerSnapshot) -> SerializerSnapshot:

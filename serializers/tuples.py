@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.names import positional
-from serializers.registry import SerializerSnapshot, describe, is_fixed_length, register
+from serializers.registry import Describer, SerializerSnapshot, all_fixed_length, describe, register
 from serializers.scalars import BASE
-from serializers.snapshots import check_version, composite, delegate, outer_class
+from serializers.snapshots import check_version, composite, delegate, outer_class, outer_flag
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -27,7 +27,7 @@ from stateextract.columnar.layout import (
     Struct,
     Switch,
 )
-from stateextract.errors import FormatError, UnsupportedVersionError
+from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
 RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
@@ -35,32 +35,17 @@ NULLABLE_SNAPSHOT = RUNTIME + "NullableSerializer$NullableSerializerSnapshot"
 ENUM_SNAPSHOT = BASE + "EnumSerializer$EnumSerializerSnapshot"
 
 
-def _all_fixed(snapshot: SerializerSnapshot) -> bool:
-    return all(map(is_fixed_length, snapshot.nested))
-
-
-@register(RUNTIME + "TupleSerializerSnapshot", payload=composite(None, outer_class), fixed_length=_all_fixed)
+@register(RUNTIME + "TupleSerializerSnapshot", payload=composite(None, outer_class), fixed_length=all_fixed_length)
 def _tuple(snapshot: SerializerSnapshot) -> Layout:
     fields = positional(map(describe, snapshot.nested))
     return Struct(fields) if fields else Null(0)
 
 
-def _row_payload(reader: Reader, outer_version: int) -> dict[str, Any]:
-    if not 1 <= outer_version <= 4:
-        raise UnsupportedVersionError(
-            f"outer version {outer_version} of RowSerializerSnapshot is not known",
-            expected="1 to 4",
-            offset=reader.offset,
-        )
-    if outer_version == 4:
-        return {"row_kind": reader.bool("supportsRowKind")}
-    return {"row_kind": outer_version == 3}
-
-
 ROW_SNAPSHOT = RUNTIME + "RowSerializer$RowSerializerSnapshot"
+_ROW_KIND = outer_flag("row_kind", "supportsRowKind", "RowSerializerSnapshot", newest=4)
 
 
-@register(ROW_SNAPSHOT, payload=composite(None, _row_payload))
+@register(ROW_SNAPSHOT, payload=composite(None, _ROW_KIND))
 def _row(snapshot: SerializerSnapshot) -> Layout:
     return MaskedStruct(positional(map(describe, snapshot.nested)), kind=snapshot.details["row_kind"])
 
@@ -83,14 +68,18 @@ def _nullable(snapshot: SerializerSnapshot) -> Layout:
     return Nullable(describe(snapshot.nested[0]), padding=snapshot.details["padding"])
 
 
-def _either(snapshot: SerializerSnapshot) -> Layout:
-    left, right = (describe(nested) for nested in snapshot.nested[:2])
-    # The flag is a boolean: any byte but 0 means left.
-    return Switch((Case(None, (Field("left", left),)), Case(0, (Field("right", right),))))
+def either(left: str = "left", right: str = "right") -> Describer:
+    """One of two values, by the names of their columns. The flag is a boolean: any byte but 0 means the first one."""
+
+    def layout(snapshot: SerializerSnapshot) -> Layout:
+        first, second = map(describe, snapshot.nested[:2])
+        return Switch((Case(None, (Field(left, first),)), Case(0, (Field(right, second),))))
+
+    return layout
 
 
-register(RUNTIME + "JavaEitherSerializerSnapshot", _either, payload=composite(2))
-register(RUNTIME + "EitherSerializerSnapshot", _either, payload=delegate)
+register(RUNTIME + "JavaEitherSerializerSnapshot", either(), payload=composite(2))
+register(RUNTIME + "EitherSerializerSnapshot", either(), payload=delegate)
 
 
 def _enum_payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:

@@ -8,13 +8,11 @@ producers keep in it, ``…streaming.connectors.kafka.FlinkKafkaProducer``, up t
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
 from serializers.datetime import EPOCH_MS
-from serializers.registry import SerializerSnapshot, describe, register
-from serializers.snapshots import composite
+from serializers.registry import SerializerSnapshot, describe, inner, register
+from serializers.snapshots import composite, outer_flag
 from stateextract.columnar.layout import (
     Bool,
     Bytes,
@@ -31,8 +29,6 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.errors import UnsupportedVersionError
-from stateextract.files.reader import Reader
 
 STREAMING = "org.apache.flink.streaming."
 TIMER_SNAPSHOT = STREAMING + "api.operators.TimerSerializerSnapshot"
@@ -110,16 +106,9 @@ def _tagged_union(snapshot: SerializerSnapshot) -> Layout:
     return Switch((Case(1, (Field("one", one),)), Case(2, (Field("two", two),))))
 
 
-def _two_phase_commit_payload(reader: Reader, outer_version: int) -> dict[str, Any]:
-    if not 1 <= outer_version <= 4:
-        raise UnsupportedVersionError(
-            f"outer version {outer_version} of TwoPhaseCommitSinkFunction's snapshot is not known",
-            expected="1 to 4",
-            offset=reader.offset,
-        )
-    if outer_version == 4:
-        return {"null_transaction": reader.bool("supportsNullTransaction")}
-    return {"null_transaction": outer_version == 3}
+_NULL_TRANSACTION = outer_flag(
+    "null_transaction", "supportsNullTransaction", "TwoPhaseCommitSinkFunction's snapshot", newest=4
+)
 
 
 @register(
@@ -127,7 +116,7 @@ def _two_phase_commit_payload(reader: Reader, outer_version: int) -> dict[str, A
         STREAMING + "api.functions.sink.legacy.TwoPhaseCommitSinkFunction$StateSerializerSnapshot",
         STREAMING + "api.functions.sink.TwoPhaseCommitSinkFunction$StateSerializerSnapshot",
     ),
-    payload=composite(2, _two_phase_commit_payload),
+    payload=composite(2, _NULL_TRANSACTION),
 )
 def _two_phase_commit(snapshot: SerializerSnapshot) -> Layout:
     transaction, context = map(describe, snapshot.nested)
@@ -152,10 +141,9 @@ for _producer in ("FlinkKafkaProducer", "FlinkKafkaProducer011"):
     )
 
 
-@register(
+register(
     "org.apache.flink.api.common.typeutils.SingleThreadAccessCheckingTypeSerializer"
     "$SingleThreadAccessCheckingTypeSerializerSnapshot",
+    inner,
     payload=composite(1),
 )
-def _single_thread_access_checking(snapshot: SerializerSnapshot) -> Layout:
-    return describe(snapshot.nested[0])

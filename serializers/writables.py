@@ -22,6 +22,7 @@ from serializers.names import Names
 from serializers.registry import SerializerSnapshot, current_context, load_family, register
 from serializers.scalars import NUMBERS
 from serializers.snapshots import generic
+from serializers.texts import as_text
 from serializers.tuples import RUNTIME
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
@@ -70,12 +71,7 @@ def _variable(type_: pa.DataType) -> Python:
 def _decode_text(data: memoryview, pos: int, end: int, inner: Text, counts: ChangeCounts) -> tuple[Any, int]:
     """``Text.write``, ``Text.writeString``: a variable-length number of bytes, and UTF-8."""
     reader = Reader(data, pos, end)
-    raw = bytes(reader.bytes(_vlong(reader), "a text"))
-    if inner.as_binary:
-        return raw, reader.pos
-    text = raw.decode("utf-8", "replace")
-    counts.malformed_utf8 += text.count("�") - raw.count("�".encode())
-    return text, reader.pos
+    return as_text(bytes(reader.bytes(_vlong(reader), "a text")), inner, counts), reader.pos
 
 
 _TEXT: Final = Python(_decode_text, pa.string(), Text("utf8"))

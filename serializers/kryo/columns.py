@@ -268,6 +268,3 @@ class Planner:
             return JavaType(found.name, found.arguments, found.dimensions + type_.dimensions)
         inside = tuple(self._substituted(a, model, owner, arguments) for a in type_.arguments)
         return JavaType(type_.name, inside, type_.dimensions, type_.lower)
-
-
-__all__ = ["MAX_COLUMNS", "Planner"]

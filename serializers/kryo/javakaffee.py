@@ -300,6 +300,3 @@ def factory(serializer: str) -> Factory | None:
     if not serializer.startswith(PACKAGE):
         return None
     return _FACTORIES.get(serializer[len(PACKAGE) :])
-
-
-__all__ = ["PACKAGE", "factory"]

@@ -237,8 +237,3 @@ SCALARS: Final[dict[str, Callable[[Any], str]]] = {
     "wrapped": lambda value: PLAIN[type(value)](value),
 }  # fmt: skip
 """The JSON of an :class:`Obj` without parts, by its kind; of ``wrapped`` where it holds no other object."""
-
-__all__ = [
-    "MAX_CHARACTERS", "MAX_PARTS", "PLAIN", "SCALARS", "WITHOUT_CLASS", "Quoted", "decimal_text", "json_text", "quoted",
-    "string_text",
-]  # fmt: skip

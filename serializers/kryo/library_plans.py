@@ -181,5 +181,3 @@ _LIBRARY: Final[dict[str, Make]] = {
     "guava.ImmutableTableSerializer": _table,
 }
 """By the names in kryo-serializers' package. Parts of lists, calendars and bits need to be computed."""
-
-__all__ = ["DATE", "arrays_as_list", "pattern", "plan", "text"]

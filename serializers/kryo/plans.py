@@ -897,6 +897,3 @@ def _size(plan: KryoPlan | None) -> int:
             exact = 0 if plan.exact is None else _size(plan.exact.body)
             return 8 + 2 * (exact + _size(plan.element))
     return 1
-
-
-__all__ = ["Asked", "Plans", "plan_of", "written_name"]

@@ -115,6 +115,3 @@ def _types(snapshot: SerializerSnapshot) -> tuple[str, ...]:
             return _final(name) if name in jdk.FINAL else (name,)
         return ()
     return _SIMPLE.get(snapshot.class_name, ())
-
-
-__all__ = ["WITH_CLASS", "PojoField", "PojoFields", "pojo_classes"]

@@ -202,6 +202,3 @@ def _fixed(code: str, column: KryoColumn) -> KryoPlan | None:
     if column is ANY:
         return JsonScalar(name, "real" if code == "D" else "number", form)
     return FixedNumber(width, little=False) if column.layout == PRIMITIVES[_PRIMITIVES[code]].layout else None
-
-
-__all__ = ["LISTS", "MAPS", "OTHERS", "PAIRS", "plan"]

@@ -452,6 +452,3 @@ def _string_reference(key: KryoPlan) -> tuple[int, int] | None:
 
 def _is_string(choice: Choice) -> bool:
     return isinstance(choice.body, JsonScalar) and choice.body.name == "java.lang.String"
-
-
-__all__ = ["emit_any", "emit_outermost", "emit_same"]

@@ -227,7 +227,3 @@ def emit_passed(c: Compiler, plan: KryoPlan | None, null: Callable[[], None] = l
         case _:
             raise TypeError(f"nothing passes over {type(plan).__name__}")
 
-
-__all__ = [
-    "FORMS", "Counted", "class_table", "counted", "emit_by_class", "emit_choices", "emit_class", "emit_known", "emit_passed",
-]  # fmt: skip
