@@ -6,6 +6,7 @@ lists, Joda's times, Guava's immutable collections. Those for proxies (cglib, th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.kryo import wire
@@ -13,7 +14,7 @@ from serializers.kryo.bodies import pattern5, simple, uuid, uuid_text
 from serializers.kryo.containers import Factory, arrays_as_list2, empty, singleton
 from serializers.kryo.forms import Items
 from serializers.kryo.reader import Body, Generics, Kryo
-from serializers.kryo.values import Obj
+from serializers.kryo.values import Obj, objects
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 
@@ -48,19 +49,15 @@ def _view(class_name: str) -> Body:
     return body
 
 
-def _sub_list(class_name: str) -> Body:
+def _sub_list(k: Kryo, s: Input) -> Any:
     """``SubListSerializers``: the whole list, the first position and the one after the last."""
-
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        items = _content(k, s, ("list",), "a part of a list")
-        at = s.pos
-        start, end = wire.vint(s), wire.vint(s)
-        if not start <= end <= len(items):
-            raise FormatError(f"the part from {start} to {end} of a list of {len(items)}", offset=at)
-        wire.spend(s, end - start)
-        return Obj(class_name, "list", items[start:end])
-
-    return body
+    items = _content(k, s, ("list",), "a part of a list")
+    at = s.pos
+    start, end = wire.vint(s), wire.vint(s)
+    if not start <= end <= len(items):
+        raise FormatError(f"the part from {start} to {end} of a list of {len(items)}", offset=at)
+    wire.spend(s, end - start)
+    return items[start:end]
 
 
 def _constant(k: Kryo, s: Input, enum: str) -> Any:
@@ -97,38 +94,27 @@ def _enum_map(class_name: str) -> Body:
     return body
 
 
-def _enum_set(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        enum = _enum_class(k, s)
-        return Obj(class_name, "set", [_constant(k, s, enum) for _ in range(wire.count(s, "elements"))])
-
-    return body
+def _enum_set(k: Kryo, s: Input) -> Any:
+    enum = _enum_class(k, s)
+    return [_constant(k, s, enum) for _ in range(wire.count(s, "elements"))]
 
 
-def _bit_set(class_name: str) -> Body:
+def _bit_set(k: Kryo, s: Input) -> Any:
     """A byte for each bit."""
-
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        bits = wire.take(s, wire.count(s, "bits"), "a bit set")
-        return Obj(class_name, "list", [i for i, bit in enumerate(bits) if bit])
-
-    return body
+    return [i for i, bit in enumerate(wire.take(s, wire.count(s, "bits"), "a bit set")) if bit]
 
 
 def _instant(s: Input) -> Obj:
     return Obj("java.util.Date", "date", wire.vlong_signed(s))
 
 
-def _calendar(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        time, lenient = _instant(s), wire.boolean(s)
-        first_day, minimal_days = wire.vint_signed(s), wire.vint_signed(s)
-        return Obj(class_name, "fields", {
-            "time": time, "zone": wire.string(s), "lenient": lenient, "firstDayOfWeek": first_day,
-            "minimalDaysInFirstWeek": minimal_days,
-        })  # fmt: skip
-
-    return body
+def _calendar(k: Kryo, s: Input) -> Any:
+    time, lenient = _instant(s), wire.boolean(s)
+    first_day, minimal_days = wire.vint_signed(s), wire.vint_signed(s)
+    return {
+        "time": time, "zone": wire.string(s), "lenient": lenient, "firstDayOfWeek": first_day,
+        "minimalDaysInFirstWeek": minimal_days,
+    }  # fmt: skip
 
 
 # ---- Joda
@@ -139,21 +125,10 @@ def _chronology(s: Input) -> str:
     return wire.string(s) or "ISO"
 
 
-def _joda_date_time(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        time, chronology = _instant(s), _chronology(s)
-        # Versions before 0.36 left the machine's own zone out.
-        return Obj(class_name, "fields", {"time": time, "zone": wire.string(s) or None, "chronology": chronology})
-
-    return body
-
-
-def _joda_interval(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        start, end = _instant(s), _instant(s)
-        return Obj(class_name, "fields", {"start": start, "end": end, "chronology": _chronology(s)})
-
-    return body
+def _joda_date_time(k: Kryo, s: Input) -> Any:
+    time, chronology = _instant(s), _chronology(s)
+    # Versions before 0.36 left the machine's own zone out.
+    return {"time": time, "zone": wire.string(s) or None, "chronology": chronology}
 
 
 _DATE_NAMES: Final = ("year", "month", "day")
@@ -176,40 +151,33 @@ def _time(millis: int, at: int) -> tuple[int, int, int, int]:
     return seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000
 
 
-def _local(class_name: str, kind: str, names: tuple[str, ...], values: tuple[int, ...], s: Input) -> Obj:
-    """A date or time of the ISO calendar; of another calendar its numbers, which no column of dates can hold."""
-    start, chronology = s.pos, _chronology(s)
-    if chronology != "ISO":
-        return Obj(class_name, "fields", {**dict(zip(names, values, strict=True)), "chronology": chronology})
-    if names[1] == "month" and values[1] > 12:
-        raise FormatError(f"month {values[1]} of the ISO calendar", offset=start)
-    return Obj(class_name, kind, values)
+def _moment(packed: int, at: int) -> tuple[int, ...]:
+    day, millis = divmod(packed, 86_400_000)
+    return (*_day(day, at), *_time(millis, at))
 
 
-def _joda_local_date(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        day = _day(wire.vint_signed(s), s.pos)
-        return _local(class_name, "local_date", _DATE_NAMES, day, s)
+def _local(
+    kind: str, names: tuple[str, ...], number: Callable[[Input], int], parts: Callable[[int, int], tuple[int, ...]]
+) -> Factory:
+    """A date or time of the ISO calendar; of another calendar its numbers, which no column of dates can hold.
 
-    return body
+    :param number: reads what all of it is packed into; :param parts: takes that apart, which begins at a position.
+    """
 
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            start = s.pos
+            values = parts(number(s), start)
+            start, chronology = s.pos, _chronology(s)
+            if chronology != "ISO":
+                return Obj(class_name, "fields", {**dict(zip(names, values, strict=True)), "chronology": chronology})
+            if names[1] == "month" and values[1] > 12:
+                raise FormatError(f"month {values[1]} of the ISO calendar", offset=start)
+            return Obj(class_name, kind, values)
 
-def _joda_local_time(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        time = _time(wire.vint_signed(s), s.pos)
-        return _local(class_name, "local_time", _TIME_NAMES, time, s)
+        return body
 
-    return body
-
-
-def _joda_local_date_time(class_name: str) -> Body:
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        start = s.pos
-        packed, millis = divmod(wire.vlong_signed(s), 86_400_000)
-        moment = (*_day(packed, start), *_time(millis, start))
-        return _local(class_name, "local_datetime", (*_DATE_NAMES, *_TIME_NAMES), moment, s)
-
-    return body
+    return make
 
 
 # ---- Guava
@@ -244,54 +212,54 @@ def _as_object(of: str, kind: str) -> Factory:
     return make
 
 
-def _table(class_name: str) -> Body:
+def _table(k: Kryo, s: Input) -> Any:
     """Rows, in each its columns: a map of maps."""
-
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        rows = []
-        for _ in range(wire.count(s, "rows")):
-            key = k.value(s)
-            cells = [(k.value(s), k.value(s)) for _ in range(wire.count(s, "cells"))]
-            rows.append((key, Obj("java.util.Map", "map", cells)))
-        return Obj(class_name, "map", rows)
-
-    return body
+    rows = []
+    for _ in range(wire.count(s, "rows")):
+        key = k.value(s)
+        cells = [(k.value(s), k.value(s)) for _ in range(wire.count(s, "cells"))]
+        rows.append((key, Obj("java.util.Map", "map", cells)))
+    return rows
 
 
 _FACTORIES: Final[dict[str, Factory]] = {
     "UnmodifiableCollectionsSerializer": _view,
     "SynchronizedCollectionsSerializer": _view,
     "ArraysAsListSerializer": arrays_as_list2,
-    "SubListSerializers$SubListSerializer": _sub_list,
-    "SubListSerializers$ArrayListSubListSerializer": _sub_list,
-    "SubListSerializers$AbstractListSubListSerializer": _sub_list,
-    "SubListSerializers$JavaUtilSubListSerializer": _sub_list,
+    **{
+        f"SubListSerializers${name}SubListSerializer": objects("list", _sub_list)
+        for name in ("", "ArrayList", "AbstractList", "JavaUtil")
+    },
     "EnumMapSerializer": _enum_map,
-    "EnumSetSerializer": _enum_set,
-    "BitSetSerializer": _bit_set,
+    "EnumSetSerializer": objects("set", _enum_set),
+    "BitSetSerializer": objects("list", _bit_set),
     "RegexSerializer": pattern5,
     "URISerializer": simple(wire.string, "text"),
     "UUIDSerializer": uuid(lambda k: lambda s: uuid_text(k.fixed.u64(s), k.fixed.u64(s))),
     "DateSerializer": simple(wire.vlong_signed, "date"),
-    "GregorianCalendarSerializer": _calendar,
+    "GregorianCalendarSerializer": objects("fields", _calendar),
     "CollectionsEmptyListSerializer": empty("list"),
     "CollectionsEmptySetSerializer": empty("set"),
     "CollectionsEmptyMapSerializer": empty("map"),
     "CollectionsSingletonListSerializer": singleton("list"),
     "CollectionsSingletonSetSerializer": singleton("set"),
     "CollectionsSingletonMapSerializer": singleton("map"),
-    "jodatime.JodaDateTimeSerializer": _joda_date_time,
-    "jodatime.JodaIntervalSerializer": _joda_interval,
-    "jodatime.JodaLocalDateSerializer": _joda_local_date,
-    "jodatime.JodaLocalTimeSerializer": _joda_local_time,
-    "jodatime.JodaLocalDateTimeSerializer": _joda_local_date_time,
+    "jodatime.JodaDateTimeSerializer": objects("fields", _joda_date_time),
+    "jodatime.JodaIntervalSerializer": objects(
+        "fields", lambda k, s: {"start": _instant(s), "end": _instant(s), "chronology": _chronology(s)}
+    ),
+    "jodatime.JodaLocalDateSerializer": _local("local_date", _DATE_NAMES, wire.vint_signed, _day),
+    "jodatime.JodaLocalTimeSerializer": _local("local_time", _TIME_NAMES, wire.vint_signed, _time),
+    "jodatime.JodaLocalDateTimeSerializer": _local(
+        "local_datetime", (*_DATE_NAMES, *_TIME_NAMES), wire.vlong_signed, _moment
+    ),
     "guava.ImmutableListSerializer": _items("list"),
     "guava.ImmutableSetSerializer": _items("set"),
     "guava.ImmutableSortedSetSerializer": _items("set", comparator=True),
     "guava.ImmutableMapSerializer": _as_object("java.util.HashMap", "map"),
     "guava.ImmutableSortedMapSerializer": _as_object("java.util.TreeMap", "map"),
     "guava.ImmutableMultimapSerializer": _as_object(_GUAVA + "ImmutableMap", "map"),
-    "guava.ImmutableTableSerializer": _table,
+    "guava.ImmutableTableSerializer": objects("map", _table),
 }
 
 

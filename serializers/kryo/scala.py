@@ -35,7 +35,7 @@ from serializers.kryo.scala_names import (
     SORTED_SET,
     WRAPPERS,
 )
-from serializers.kryo.values import Char, Long, Obj
+from serializers.kryo.values import Char, Long, Obj, objects
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 
@@ -49,9 +49,9 @@ def body(name: str) -> Body | Form | None:
     if name in (SORTED_SET, SORTED_MAP):
         return _traversable("set" if name == SORTED_SET else "map", ordered=True)(name)
     if name in BIT_SETS:
-        return _bit_set(name)
+        return objects("list", _bits)(name)
     if name in ARRAYS:
-        return _wrapped_array(name)
+        return objects("list", _wrapped_array)(name)
     if name in EMPTY_SETS:
         return empty("set")(name)
     if name in _OTHERS:
@@ -107,52 +107,38 @@ def _pair(k: Kryo, s: Input) -> tuple[Any, Any]:
     return entry.value["_1"], entry.value["_2"]
 
 
-def _bit_set(class_name: str) -> Body:
+def _bits(k: Kryo, s: Input) -> list[int]:
     """A count, the largest, then each one's distance to the one before."""
-
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        n = wire.count(s, "bits")
-        bits: list[int] = []
-        if n:
-            wire.vint(s)
-        for _ in range(n):
-            bits.append(wire.vint(s) + (bits[-1] if bits else 0))
-        return Obj(class_name, "list", bits)
-
-    return read
+    n = wire.count(s, "bits")
+    bits: list[int] = []
+    if n:
+        wire.vint(s)
+    for _ in range(n):
+        bits.append(wire.vint(s) + (bits[-1] if bits else 0))
+    return bits
 
 
-def _wrapped_array(class_name: str) -> Body:
+def _wrapped_array(k: Kryo, s: Input) -> Any:
     """The class of the elements, then the array."""
-
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        k.type("java.lang.Class").read(s)
-        start = s.pos
-        array = k.value(s)
-        if not isinstance(array, Obj) or array.kind not in ("list", "bytes"):
-            raise FormatError("a wrapped array without its array", offset=start)
-        return Obj(
-            class_name, "list", list(memoryview(array.value).cast("b")) if array.kind == "bytes" else array.value
-        )
-
-    return read
+    k.type("java.lang.Class").read(s)
+    start = s.pos
+    array = k.value(s)
+    if not isinstance(array, Obj) or array.kind not in ("list", "bytes"):
+        raise FormatError("a wrapped array without its array", offset=start)
+    return list(memoryview(array.value).cast("b")) if array.kind == "bytes" else array.value
 
 
-def _range(class_name: str) -> Body:
+def _range(k: Kryo, s: Input) -> range:
     """``Range``, field by field."""
-
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        at = s.pos
-        wire.zigzag_int(s)  # end
-        empty = wire.boolean(s)
-        last = wire.zigzag_int(s)
-        wire.zigzag_int(s)  # number of elements
-        start, step = wire.zigzag_int(s), wire.zigzag_int(s)
-        if step == 0:
-            raise FormatError("a range whose step is 0", offset=at)
-        return Obj(class_name, "list", range(0) if empty else range(start, last + (1 if step > 0 else -1), step))
-
-    return read
+    at = s.pos
+    wire.zigzag_int(s)  # end
+    is_empty = wire.boolean(s)
+    last = wire.zigzag_int(s)
+    wire.zigzag_int(s)  # number of elements
+    start, step = wire.zigzag_int(s), wire.zigzag_int(s)
+    if step == 0:
+        raise FormatError("a range whose step is 0", offset=at)
+    return range(0) if is_empty else range(start, last + (1 if step > 0 else -1), step)
 
 
 def _java_wrapper(kind: str) -> Factory:
@@ -238,14 +224,11 @@ def _text(class_name: str) -> Form:
 def _final_text(java: str) -> Factory:
     """One field of a final class whose content is text."""
 
-    def make(class_name: str) -> Body:
-        def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-            found = k.type(java).read_or_null(s)
-            return Obj(class_name, "text", found.value if isinstance(found, Obj) else found)
+    def read(k: Kryo, s: Input) -> Any:
+        found = k.type(java).read_or_null(s)
+        return found.value if isinstance(found, Obj) else found
 
-        return read
-
-    return make
+    return objects("text", read)
 
 
 def _unit(class_name: str) -> Form:
@@ -255,20 +238,12 @@ def _unit(class_name: str) -> Form:
 # ---- numbers, enumerations
 
 
-def _big_decimal(class_name: str) -> Body:
+def _big_decimal(k: Kryo, s: Input) -> Any:
     """Field by field: Java's number, its hash, the context of its operations."""
-
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        number = _java_number(k, s, "big_decimal")
-        wire.zigzag_int(s)
-        k.type("java.math.MathContext").read_or_null(s)
-        return Obj(class_name, "big_decimal", number)
-
-    return read
-
-
-def _big_int(class_name: str) -> Body:
-    return lambda k, s, slot, generics: Obj(class_name, "big_integer", _java_number(k, s, "big_integer"))
+    number = _java_number(k, s, "big_decimal")
+    wire.zigzag_int(s)
+    k.type("java.math.MathContext").read_or_null(s)
+    return number
 
 
 def _java_number(k: Kryo, s: Input, kind: str) -> Any:
@@ -279,37 +254,30 @@ def _java_number(k: Kryo, s: Input, kind: str) -> Any:
     return number.value
 
 
-def _enumeration(class_name: str) -> Body:
+def _enumeration(k: Kryo, s: Input) -> Any:
     """The enumeration, which is an object, and the value's number."""
-
-    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        start = s.pos
-        name = k.class_name(s)
-        if name is None or not name.endswith("$"):
-            raise FormatError(f"a value of the enumeration {name}, which is not an object", offset=start)
-        owner = Type(k, name, True, singleton(name)).read(s)
-        if not isinstance(owner, Obj):
-            raise FormatError("a value of no enumeration", offset=start)
-        return Obj(class_name, "fields", {"enumeration": owner.class_name[:-1], "id": k.fixed.i32(s)})
-
-    return read
+    start = s.pos
+    name = k.class_name(s)
+    if name is None or not name.endswith("$"):
+        raise FormatError(f"a value of the enumeration {name}, which is not an object", offset=start)
+    owner = Type(k, name, True, singleton(name)).read(s)
+    if not isinstance(owner, Obj):
+        raise FormatError("a value of no enumeration", offset=start)
+    return {"enumeration": owner.class_name[:-1], "id": k.fixed.i32(s)}
 
 
 _OTHERS: Final[dict[str, Factory]] = {
-    "scala.Some": _wrapped,
-    "scala.util.Left": _wrapped,
-    "scala.util.Right": _wrapped,
-    "scala.util.Success": _wrapped,
-    "scala.util.Failure": _wrapped,
+    **dict.fromkeys(
+        ("scala.Some", "scala.util.Left", "scala.util.Right", "scala.util.Success", "scala.util.Failure"), _wrapped
+    ),
     "scala.None$": _none,
     "scala.Symbol": _text,
     "scala.util.matching.Regex": _text,
     "scala.runtime.BoxedUnit": _unit,
-    "scala.math.BigDecimal": _big_decimal,
-    "scala.math.BigInt": _big_int,
-    "scala.Enumeration$Val": _enumeration,
-    IMMUTABLE + "Range": _range,
-    IMMUTABLE + "Range$Inclusive": _range,
+    "scala.math.BigDecimal": objects("big_decimal", _big_decimal),
+    "scala.math.BigInt": objects("big_integer", lambda k, s: _java_number(k, s, "big_integer")),
+    "scala.Enumeration$Val": objects("fields", _enumeration),
+    **dict.fromkeys((IMMUTABLE + "Range", IMMUTABLE + "Range$Inclusive"), objects("list", _range)),
     IMMUTABLE + "WrappedString": _final_text("java.lang.String"),
     IMMUTABLE + "HashSet$HashSet1": _hash_set1,
     MUTABLE + "StringBuilder": _final_text("java.lang.StringBuilder"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from serializers.kryo import wire
 from serializers.kryo.forms import Single
-from serializers.kryo.values import Obj
+from serializers.kryo.values import Obj, objects
 from serializers.kryo.wire import Input
 from serializers.texts import (
     month_day_text,
@@ -34,15 +34,6 @@ def _body(kind: str, read: Read) -> Callable[[str], Form]:
     return lambda class_name: Single(class_name, kind, lambda k: partial(read, k), nullable=False)
 
 
-def _object(kind: str, read: Read) -> Callable[[str], Body]:
-    """The same with objects in it."""
-
-    def make(class_name: str) -> Body:
-        return lambda k, s, slot, generics: Obj(class_name, kind, read(k, s))
-
-    return make
-
-
 def _date(year: int, month: int, day: int, at: int) -> tuple[int, int, int]:
     if not (1 <= month <= 12 and 1 <= day <= 31):
         raise FormatError(f"month {month} and day {day} of a date", offset=at)
@@ -56,16 +47,6 @@ def _time(hour: int, minute: int, second: int, nanos: int, at: int) -> tuple[int
 
 
 # ---- Kryo 5
-
-
-def _instant5(k: Kryo, s: Input) -> tuple[int, int]:
-    seconds = wire.vlong_signed(s)
-    return seconds, wire.vint_signed(s)
-
-
-def _duration5(k: Kryo, s: Input) -> tuple[int, int]:
-    seconds = k.fixed.i64(s)
-    return seconds, wire.vint_signed(s)
 
 
 def _date5(k: Kryo, s: Input) -> tuple[int, int, int]:
@@ -87,8 +68,7 @@ def _time5(k: Kryo, s: Input) -> tuple[int, int, int, int]:
 
 
 def _date_time5(k: Kryo, s: Input) -> tuple[int, ...]:
-    date = _date5(k, s)
-    return (*date, *_time5(k, s))
+    return (*_date5(k, s), *_time5(k, s))
 
 
 def _offset5(k: Kryo, s: Input) -> int:
@@ -96,51 +76,22 @@ def _offset5(k: Kryo, s: Input) -> int:
     return int(k.fixed.i32(s)) if value == 127 else value * 900
 
 
-def _zoned5(k: Kryo, s: Input) -> str:
-    moment = _date_time5(k, s)
-    return zoned_text(moment, None, wire.string(s) or "")
-
-
-def _offset_date_time5(k: Kryo, s: Input) -> str:
-    moment = _date_time5(k, s)
-    return zoned_text(moment, _offset5(k, s), None)
-
-
-def _offset_time5(k: Kryo, s: Input) -> str:
-    time = _time5(k, s)
-    return time_text(*time) + offset_text(_offset5(k, s))
-
-
-def _year_month5(k: Kryo, s: Input) -> str:
-    year = wire.vint_signed(s)
-    return year_month_text(year, wire.i8(s))
-
-
-def _month_day5(k: Kryo, s: Input) -> str:
-    month = wire.i8(s)
-    return month_day_text(month, wire.i8(s))
-
-
-def _period5(k: Kryo, s: Input) -> str:
-    return period_text(*(wire.vint_signed(s) for _ in range(3)))
-
-
 KRYO5: Final[dict[str, Callable[[str], Body | Form]]] = {
-    _TIME + "Instant": _body("instant", _instant5),
-    _TIME + "Duration": _body("duration", _duration5),
+    _TIME + "Instant": _body("instant", lambda k, s: (wire.vlong_signed(s), wire.vint_signed(s))),
+    _TIME + "Duration": _body("duration", lambda k, s: (k.fixed.i64(s), wire.vint_signed(s))),
     _TIME + "LocalDate": _body("local_date", _date5),
     _TIME + "LocalTime": _body("local_time", _time5),
     _TIME + "LocalDateTime": _body("local_datetime", _date_time5),
     _TIME + "ZoneOffset": _body("text", lambda k, s: offset_text(_offset5(k, s))),
     _TIME + "ZoneId": _body("text", lambda k, s: wire.string(s)),
     _TIME + "ZoneRegion": _body("text", lambda k, s: wire.string(s)),
-    _TIME + "ZonedDateTime": _body("text", _zoned5),
-    _TIME + "OffsetDateTime": _body("text", _offset_date_time5),
-    _TIME + "OffsetTime": _body("text", _offset_time5),
+    _TIME + "ZonedDateTime": _body("text", lambda k, s: zoned_text(_date_time5(k, s), None, wire.string(s) or "")),
+    _TIME + "OffsetDateTime": _body("text", lambda k, s: zoned_text(_date_time5(k, s), _offset5(k, s), None)),
+    _TIME + "OffsetTime": _body("text", lambda k, s: time_text(*_time5(k, s)) + offset_text(_offset5(k, s))),
     _TIME + "Year": _body("wrapped", lambda k, s: wire.vint_signed(s)),
-    _TIME + "YearMonth": _body("text", _year_month5),
-    _TIME + "MonthDay": _body("text", _month_day5),
-    _TIME + "Period": _body("text", _period5),
+    _TIME + "YearMonth": _body("text", lambda k, s: year_month_text(wire.vint_signed(s), wire.i8(s))),
+    _TIME + "MonthDay": _body("text", lambda k, s: month_day_text(wire.i8(s), wire.i8(s))),
+    _TIME + "Period": _body("text", lambda k, s: period_text(*(wire.vint_signed(s) for _ in range(3)))),
 }
 
 # ---- Kryo 2
@@ -174,11 +125,6 @@ def _part(k: Kryo, s: Input, name: str) -> Any:
     return found.value
 
 
-def _date_time2(k: Kryo, s: Input) -> tuple[int, ...]:
-    date = _part(k, s, "LocalDate")
-    return (*date, *_part(k, s, "LocalTime"))
-
-
 def _zoned2(k: Kryo, s: Input) -> str:
     moment, offset = _part(k, s, "LocalDateTime"), _part(k, s, "ZoneOffset")
     start = s.pos
@@ -188,18 +134,9 @@ def _zoned2(k: Kryo, s: Input) -> str:
     return zoned_text(moment, None if zone.class_name == _TIME + "ZoneOffset" else offset, zone.value)
 
 
-def _offset_date_time2(k: Kryo, s: Input) -> str:
-    moment = _part(k, s, "LocalDateTime")
-    return zoned_text(moment, None, _part(k, s, "ZoneOffset"))
-
-
 def _offset_time2(k: Kryo, s: Input) -> str:
     offset = _part(k, s, "ZoneOffset")
     return time_text(*_part(k, s, "LocalTime")) + str(offset)
-
-
-def _zone_region2(k: Kryo, s: Input) -> Any:
-    return k.type("java.lang.String").read_or_null(s)
 
 
 def _year_month2(k: Kryo, s: Input) -> str:
@@ -222,12 +159,14 @@ KRYO2: Final[dict[str, Callable[[str], Body | Form]]] = {
     _TIME + "Duration": _body("duration", _instant2),
     _TIME + "LocalDate": _body("local_date", _date2),
     _TIME + "LocalTime": _body("local_time", _time2),
-    _TIME + "LocalDateTime": _object("local_datetime", _date_time2),
+    _TIME + "LocalDateTime": objects("local_datetime", lambda k, s: (*_part(k, s, "LocalDate"), *_part(k, s, "LocalTime"))),
     _TIME + "ZoneOffset": _body("text", lambda k, s: offset_text(wire.zigzag_int(s))),
-    _TIME + "ZoneRegion": _object("text", _zone_region2),
-    _TIME + "ZonedDateTime": _object("text", _zoned2),
-    _TIME + "OffsetDateTime": _object("text", _offset_date_time2),
-    _TIME + "OffsetTime": _object("text", _offset_time2),
+    _TIME + "ZoneRegion": objects("text", lambda k, s: k.type("java.lang.String").read_or_null(s)),
+    _TIME + "ZonedDateTime": objects("text", _zoned2),
+    _TIME + "OffsetDateTime": objects(
+        "text", lambda k, s: zoned_text(_part(k, s, "LocalDateTime"), None, _part(k, s, "ZoneOffset"))
+    ),
+    _TIME + "OffsetTime": objects("text", _offset_time2),
     _TIME + "Year": _body("wrapped", lambda k, s: wire.zigzag_int(s)),
     _TIME + "YearMonth": _body("text", _year_month2),
     _TIME + "MonthDay": _body("text", _month_day2),

@@ -29,7 +29,12 @@ opaque             bytes: what only its own class can read
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from serializers.kryo.reader import Body, Kryo
+    from serializers.kryo.wire import Input
 
 
 class Long(int):
@@ -93,3 +98,8 @@ CLASSES: dict[type, str] = {
 def class_of(value: Any) -> str:
     """The Java class of a value that is not null."""
     return value.class_name if isinstance(value, Obj) else CLASSES[type(value)]
+
+
+def objects(kind: str, read: Callable[[Kryo, Input], Any]) -> Callable[[str], Body]:
+    """Makes the body of a class whose objects have a content that ``read`` gives."""
+    return lambda class_name: lambda k, s, slot, generics: Obj(class_name, kind, read(k, s))
