@@ -111,11 +111,11 @@ def layouts(depth: int = 3) -> st.SearchStrategy[Layout]:
 
 @cache
 def plain_lists() -> st.SearchStrategy[Layout]:
-    """Lists and maps of what the operation ``PLAIN`` reads."""
+    """Lists and maps of what the operations ``PLAIN`` and ``LIST8`` read."""
     numbers = st.sampled_from([Number(type_) for type_ in (pa.int32(), pa.int64(), pa.float32(), pa.float64())])
     parts = st.one_of(numbers, st.builds(Nullable, numbers), st.just(Text()))
     structs = st.lists(parts, min_size=1, max_size=3).map(lambda p: Struct(tuple(Field(f"p{i}", v) for i, v in enumerate(p))))
-    return st.builds(List, parts | structs) | st.builds(Map, numbers | st.just(Text()), parts)
+    return st.builds(List, parts | structs | st.builds(Nullable, structs)) | st.builds(Map, numbers | st.just(Text()), parts)
 
 
 @cache

@@ -289,6 +289,18 @@ def _element(builder: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def stay_apart(typingctx: Any) -> Any:
+    """The calling function is not put into its callers, where its loops would take registers from theirs."""
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic
 def copy_16(typingctx: Any, source: Any, target: Any) -> Any:
     """Copy sixteen bytes, all of which are read before the first one is written."""
     from llvmlite import ir

@@ -211,14 +211,32 @@ def next_rest(m: Machine) -> None:
             end_list(m, c, slot)
 
 
+@inlined
+def numbers8(m: Machine, c: int, child: int, element: int, n: int, step: int) -> None:
+    """A list of ``n`` numbers of eight bytes, every ``step`` bytes one, which go into the column ``element``."""
+    slot = take_slots(m, child, n)
+    target = col(m.cols, element, C_DATA) + 8 * slot
+    for k in range(n):
+        store_64(target + 8 * k, load_i64(m.src + m.pos + step * k))
+    end_list(m, c, slot + n)
+
+
+def list8(m: Machine, c: int, child: int, element: int) -> None:
+    """As ``LIST``, of numbers of eight bytes, which go into the column ``element``."""
+    m.require(4)
+    n = load_i32(m.src + m.pos)
+    if n < 0:
+        m.bad(BAD_COUNT, m.pos)
+    m.require(4 + 8 * n)
+    m.pos += 4
+    numbers8(m, c, child, element, n, 8)
+    m.pos += 8 * n
+
+
 def list8_rest(m: Machine, c: int, child: int, element: int) -> None:
     """As ``LIST_REST``, of numbers of eight bytes, which go into the column ``element``."""
     n = (m.end - m.pos + 1) // 9
     if m.end - m.pos != 0 and (m.end - m.pos) % 9 != 8:
         m.bad(BAD_PAIR, m.pos + 9 * ((m.end - m.pos) // 9))
-    slot = take_slots(m, child, n)
-    target = col(m.cols, element, C_DATA) + 8 * slot
-    for k in range(n):
-        store_64(target + 8 * k, load_i64(m.src + m.pos + 9 * k))
-    end_list(m, c, slot + n)
+    numbers8(m, c, child, element, n, 9)
     m.pos = m.end

@@ -48,14 +48,15 @@ OPERATIONS: Operations = (
     ((Op.POJO,), choices.pojo),
     ((Op.NEXT,), lists.next_element),
     ((Op.LIST,), lists.list_of),
+    ((Op.LIST8,), lists.list8),
     ((Op.PLAIN,), plain.plain),
+    ((Op.NULLABLE,), choices.nullable),
     ((Op.NEXT_BLOCK,), lists.next_block),
     ((Op.LIST_BLOCKS,), lists.list_blocks),
     ((Op.SKIP,), skips.skip),
     ((Op.NSKIP,), skips.nskip),
     ((Op.END,), choices.end),
     ((Op.JUMP,), choices.jump),
-    ((Op.NULLABLE,), choices.nullable),
     ((Op.FILL,), numbers.fill_columns),
     ((Op.FIXED1,), numbers.fixed1),
     ((Op.FIXED2,), numbers.fixed2),
@@ -111,7 +112,7 @@ OPERATIONS: Operations = (
     ((Op.FAIL,), choices.fail),
 )
 """Which function does what, the commonest operations first."""
-COMMON = 17
+COMMON = 19
 """How many cases of ``OPERATIONS`` are so common that the others may wait for them. The first one is looked for by itself."""
 
 KRYO_OPERATIONS: Operations = (

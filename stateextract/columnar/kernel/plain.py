@@ -13,10 +13,12 @@ from stateextract.columnar.compiled.compile import (
     load_i64_le,
     load_u8,
     put,
+    stay_apart,
     store_32,
     store_64,
 )
 from stateextract.columnar.compiled.compile import at_row as col
+from stateextract.columnar.kernel.lists import close_list
 from stateextract.columnar.kernel.machine import (
     C_DATA,
     C_SIZE,
@@ -31,7 +33,7 @@ from stateextract.columnar.kernel.machine import (
 from stateextract.columnar.program.operations import Op
 
 FIXED4, FIXED8, NFIXED4, NFIXED8 = int(Op.FIXED4), int(Op.FIXED8), int(Op.NFIXED4), int(Op.NFIXED8)
-TEXT, NEXT = int(Op.TEXT), int(Op.NEXT)
+TEXT, NULLABLE, NEXT = int(Op.TEXT), int(Op.NULLABLE), int(Op.NEXT)
 
 
 def _read_plain(code: int, pc: int, src: int, pos: int, end: int, cols: int, i: int, frame: int) -> tuple[int, int, int]:
@@ -40,18 +42,11 @@ def _read_plain(code: int, pc: int, src: int, pos: int, end: int, cols: int, i: 
     What is unusual, wrong or not whole is left to ``run``, and so is the end of the list.
 
     :param frame: address of the list's frame.
-    :returns: the position, that in the program, and the slot at which ``run`` goes on.
+    :returns: the position, that in the program, and the slot at which ``run`` goes on: at ``NEXT`` behind the last element.
     """
+    stay_apart()
     body = pc
     left = at(frame, F_LEFT)
-    if at(code, pc) == FIXED8 and at(code, pc + 2) == NEXT:
-        n = min(left, (end - pos) >> 3)
-        data = col(cols, at(code, pc + 1), C_DATA) + 8 * i
-        for k in range(n):
-            store_64(data + 8 * k, load_i64(src + pos + 8 * k))
-        last = 1 if n == left else 0
-        put(frame, F_LEFT, left - n + last)
-        return pos + 8 * n, pc + 2 * last, i + n - last
     while True:
         op = at(code, pc)
         if op == TEXT:
@@ -109,6 +104,11 @@ def _read_plain(code: int, pc: int, src: int, pos: int, end: int, cols: int, i: 
             store_32(col(cols, at(code, pc + 1), C_DATA) + 4 * i, load_i32(src + pos + 1))
             pos += 5
             pc += 2
+        elif op == NULLABLE:
+            if pos >= end or load_u8(src + pos) != 0:
+                break
+            pos += 1
+            pc += 4
         else:
             if op != NEXT or left == 1:
                 break
@@ -126,3 +126,6 @@ def plain(m: Machine) -> None:
     """An element begins, all of whose operations up to ``NEXT`` may be numbers and texts."""
     frame = m.frames + 8 * F_SIZE * (m.depth - 1)
     m.pos, m.pc, m.i = read_plain(m.code, m.pc, m.src, m.pos, m.end, m.cols, m.i, frame)
+    if at(m.code, m.pc) == Op.NEXT:
+        m.pc += 1
+        close_list(m)

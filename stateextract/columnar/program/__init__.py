@@ -81,18 +81,25 @@ def _is_number(layout: Layout) -> bool:
     return isinstance(layout, Bool)
 
 
+def is_8(layout: Layout) -> bool:
+    """Whether values are eight bytes that go into a column as they are, but for their order."""
+    return _is_number(_bare(layout)) and layout.least == 8
+
+
 def _has_flag(layout: Nullable) -> bool:
     """Whether nothing follows a flag that says null."""
     return layout.null_if and layout.padding == 0
 
 
 def _is_plain(layout: Layout) -> bool:
-    """Whether ``PLAIN`` reads it: numbers of four and eight bytes, which may be null, and texts."""
+    """Whether ``PLAIN`` reads it: numbers of four and eight bytes, which may be null, texts, and structs, which may be null."""
     layout = _bare(layout)
     if isinstance(layout, Struct):
         return bool(layout.fields) and all(_is_plain(f.layout) for f in layout.fields)
     if isinstance(layout, Nullable) and _has_flag(layout) and layout.width == 1:
         layout = _bare(layout.inner)
+        if isinstance(layout, Struct):
+            return _is_plain(layout)
     elif isinstance(layout, Text):
         return layout.coding == "flink"
     return _is_number(layout) and layout.least in (4, 8)
@@ -394,16 +401,24 @@ class Compiler:
                 self.emit_zeros(layout.width - 1)
                 self.op(Op.NTEXT, node.index, int(inner.as_binary))
                 return
-        null, end = Label(), Label()
+        null = Label()
         self.emit_zeros(layout.width - 1)
         self.op(Op.NULLABLE, int(layout.null_if), layout.padding, null)
         self.emit(layout.inner, node)
-        if node is not None:
-            self.op(Op.JUMP, end)
+        self.emit_null_at(null, node)
+
+    def emit_null_at(self, null: Label, node: ColumnNode | None, end: Label | None = None) -> None:
+        """After a value: what its null does begins at ``null``, and both go on here, where ``end`` is."""
+        end = end or Label()
+        if node is None:
             self.here(null)
-            self.fill(node.same_level())
         else:
-            self.here(null)
+
+            def emit() -> None:
+                self.fill(node.same_level())
+                self.op(Op.JUMP, end)
+
+            self.aside(null, emit)
         self.here(end)
 
     def emit_zeros(self, n: int) -> None:
@@ -419,16 +434,10 @@ class Compiler:
         self.op(Op.MASK, first + len(layout.fields), kind)
         for bit, f in enumerate(layout.fields, first):
             child = None if node is None else node.children.get(f.name)
-            null, end = Label(), Label()
+            null = Label()
             self.op(Op.MASK_BIT, bit, null)
             self.emit(f.layout, child)
-            if child is not None:
-                self.op(Op.JUMP, end)
-                self.here(null)
-                self.fill(child.same_level())
-            else:
-                self.here(null)
-            self.here(end)
+            self.emit_null_at(null, child)
         self.op(Op.MASK_END)
         self.masks -= 1
         if node is not None and not node.children:
@@ -439,10 +448,13 @@ class Compiler:
         if layout.null_mask:
             self.emit_masked_list(layout, node, child)
             return
+        if node is not None and child is not None and not layout.blocks and is_8(layout.element):
+            self.op(Op.LIST8, node.index, node.child_level, child.index)
+            return
         self.emit_elements(node, (layout.element,), layout.blocks, lambda: self.emit_some(layout.element, child))
 
     def emit_masked_list(self, layout: List, node: ColumnNode | None, child: ColumnNode | None) -> None:
-        null, next_, end = Label(), Label(), Label()
+        null, end = Label(), Label()
         self.depth += 1
         self.deepest = max(self.deepest, self.depth)
         self.op(Op.MASKED_LIST, *((-1, 0) if node is None else (node.index, node.child_level)), end)
@@ -452,11 +464,7 @@ class Compiler:
         self.emit_some(layout.element, None if valueless else child)
         if child is not None and valueless:
             self.op(Op.PRESENT, child.index)
-        self.op(Op.JUMP, next_)
-        self.here(null)
-        if child is not None:
-            self.fill(child.same_level())
-        self.here(next_)
+        self.emit_null_at(null, child)
         self.op(Op.NEXT)
         self.here(end)
         self.depth -= 1
@@ -538,16 +546,9 @@ class Compiler:
             self.here(label)
             self.emit_case([(f.name, f.layout) for f in sub.fields], node, end, labelled)
         self.here(end)
-        done = Label()
         if node is not None and not node.children:
             self.op(Op.PRESENT, node.index)
-        if node is not None:
-            self.op(Op.JUMP, done)
-            self.here(null)
-            self.fill(node.same_level())
-        else:
-            self.here(null)
-        self.here(done)
+        self.emit_null_at(null, node)
 
     def emit_undecodable(self, layout: Undecodable, _: ColumnNode | None) -> None:
         self.op(Op.FAIL, len(self.undecodable))

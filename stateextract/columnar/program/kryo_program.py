@@ -169,14 +169,6 @@ def _null(c: Compiler, node: ColumnNode | None) -> None:
         c.fill(node.same_level())
 
 
-def _emit_null(c: Compiler, null: Label, node: ColumnNode | None, end: Label) -> None:
-    def emit() -> None:
-        _null(c, node)
-        c.op(Op.JUMP, end)
-
-    c.aside(null, emit)
-
-
 def _emit_fixed(c: Compiler, plan: FixedNumber, node: ColumnNode | None) -> None:
     if node is None:
         c.op(Op.SKIP, plan.width)
@@ -288,8 +280,7 @@ def _emit_list(
     element(None if node is None else next(iter(node.children.values())))
     c.op(Op.NEXT)
     c.depth -= 1
-    _emit_null(c, null, node, end)
-    c.here(end)
+    c.emit_null_at(null, node, end)
 
 
 def _open(
@@ -340,8 +331,7 @@ def _emit_flagged(c: Compiler, plan: FlaggedElements, node: ColumnNode | None) -
         _emit_loop(c, Known(exact), item, end)
     else:
         c.op(Op.SLOW)
-    _emit_null(c, null, node, end)
-    c.here(end)
+    c.emit_null_at(null, node, end)
     c.depth -= 1
 
 

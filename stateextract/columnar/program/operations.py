@@ -63,8 +63,9 @@ class Op(IntEnum):
     FILL = 27  #        n, c × n       a null (or empty) slot in each
     LIST = 28  #        c, level, least, t       i32 count; c is -1 where nothing is kept; least: fewest bytes of an element, or
     #                                  of one without bytes its values, negative; t: behind the list
+    LIST8 = 58  #       c, level, c    the same of eight-byte numbers, which go into the second column
     NEXT = 29  #        end of a list's element
-    PLAIN = 57  #       an element begins, of numbers of four and eight bytes and of texts
+    PLAIN = 57  #       an element begins, of numbers of four and eight bytes, texts, structs of them
     MASK = 30  #        bits, c        mask of a Row; c for its kind or -1
     MASK_BIT = 31  #    bit, t         go to t if the bit is set
     MASK_END = 32  #

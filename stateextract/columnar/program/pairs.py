@@ -36,7 +36,7 @@ from stateextract.columnar.layout import (
     Struct,
     Text,
 )
-from stateextract.columnar.program import Compiler
+from stateextract.columnar.program import Compiler, is_8
 from stateextract.columnar.program.operations import ColumnNode, Label, Op, Program
 
 KEY_GROUP = "key_group"
@@ -132,7 +132,7 @@ class PairCompiler(Compiler):
         else:
             self.row_key(layout, columns)
             node = columns.get("value")
-            if node is not None and layout.shape == "value" and not layout.raw and _is_8(layout.part("value")):
+            if node is not None and layout.shape == "value" and not layout.raw and is_8(layout.part("value")):
                 skipped = self.skipped()
                 group = [Op.GROUP, columns[KEY_GROUP].index] if layout.groups else []
                 key = columns["key"].index if "key" in columns else -1
@@ -171,7 +171,7 @@ class PairCompiler(Compiler):
             self.op(Op.REST) if node is None else self.op(Op.BYTES_REST, node.index)
         elif layout.shape == "list":
             assert isinstance(value, List)
-            if node is not None and _is_8(value.element):
+            if node is not None and is_8(value.element):
                 self.op(Op.LIST8_REST, node.index, node.child_level, node.children["item"].index)
                 return
             end = Label()
@@ -196,7 +196,7 @@ class PairCompiler(Compiler):
         """
         assert isinstance(layout, Nullable)
         null = Label()
-        if node is not None and extended >= 0 and _is_8(layout.inner):
+        if node is not None and extended >= 0 and is_8(layout.inner):
             self.op(Op.ENTRY8, null, node.index, extended, *run)
         else:
             self.op(Op.FLAG, null)
@@ -229,16 +229,9 @@ class PairCompiler(Compiler):
 
 def _user_key(layout: Layout, entries: ColumnNode) -> tuple[int, int]:
     """The column of a map's keys, and what ``ENTRY8`` is to know of them."""
-    kind = 0 if _is_8(layout) else -1
+    kind = 0 if is_8(layout) else -1
     while isinstance(layout, Logical):
         layout = layout.inner
     if isinstance(layout, Text) and layout.coding == "flink":
         kind = 1
     return entries.children["key"].index, kind
-
-
-def _is_8(layout: Layout) -> bool:
-    """Whether values are eight bytes that go into a column as they are, but for their order."""
-    while isinstance(layout, Logical):
-        layout = layout.inner
-    return isinstance(layout, Number) and layout.least == 8 and not layout.little and not layout.flip_sign
