@@ -11,6 +11,7 @@ know where a snapshot is in a file.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -19,13 +20,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING, Any, Final
 
 from serializers.context import DescribeContext
 from stateextract.columnar.layout import Field, Layout, Struct, Undecodable
 from stateextract.errors import FormatError, UsageError
 from stateextract.files.reader import Reader
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP = "stateextract.serializers"
 
@@ -224,7 +228,26 @@ def _installed(folders: tuple[object, ...]) -> tuple[EntryPoint, ...]:
 
     :param folders: those on ``sys.path`` with when they changed last, as they do when a package is installed.
     """
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    if finders == [PathFinder] and not any(_may_have_plugins(folder or ".") for folder in sys.path):
+        return ()
+    from importlib.metadata import entry_points  # takes longer to load than all folders to look through
+
     return tuple(sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name))
+
+
+def _may_have_plugins(folder: str) -> bool:
+    """Whether a package in a folder has an entry point of the group; also true of what is not a folder but a zip."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return os.path.isfile(folder)
+    for name in names:
+        if name.lower().endswith((".dist-info", "egg-info")):
+            with contextlib.suppress(OSError), open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                if ENTRY_POINT_GROUP.encode() in file.read():
+                    return True
+    return False
 
 
 def _changed(folder: str) -> tuple[str, int]:

@@ -42,9 +42,10 @@ _PHRASES: dict[str, tuple[str, str]] = {
     "a [[kryo.class]] in the job file": ("an entry of kryoClasses", "an entry of kryo_classes"),
 }
 
-_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
-_NAMED = re.compile("|".join([*(re.escape(phrase) for phrase in _PHRASES), _FLAG.pattern]))
-_ALTERNATIVES = re.compile("(; |, or )")
+# Patterns are compiled when they are used: most commands show none of these words.
+_FLAG = r"(?<![\w-])--[a-z][a-z-]*[a-z]"
+_NAMED = "|".join([*(re.escape(phrase) for phrase in _PHRASES), _FLAG])
+_ALTERNATIVES = "(; |, or )"
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,12 @@ class Door:
 
     def words(self, text: str) -> str:
         """A text of the command line in which options are called as they are here."""
-        return _NAMED.sub(self._name, text) if self.column else text
+        return re.sub(_NAMED, self._name, text) if self.column else text
 
     def advice(self, text: str) -> str | None:
         """The alternatives of an advice (separated by semicolons or ``, or``) that can be followed here."""
-        parts = ["", *_ALTERNATIVES.split(text)]
-        kept = [pair for pair in zip(parts[::2], parts[1::2], strict=True) if all(map(self.has, _FLAG.findall(pair[1])))]
+        parts = ["", *re.split(_ALTERNATIVES, text)]
+        kept = [pair for pair in zip(parts[::2], parts[1::2], strict=True) if all(map(self.has, re.findall(_FLAG, pair[1])))]
         return self.words("".join(separator * (n > 0) + part for n, (separator, part) in enumerate(kept))) or None
 
     def reason(self, text: str | None) -> str | None:

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,6 +26,7 @@ from typing import Any, Literal, NoReturn, TypedDict
 
 from stateextract.doors import OPTIONS
 from stateextract.errors import UsageError
+from stateextract.printable import nearest
 
 _UNITS = {
     "": 1, "b": 1,
@@ -364,6 +363,8 @@ def make_options(given: Mapping[str, Any], config: str | None = None) -> JobOpti
 
 def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
     """Values of the fields that a TOML job file sets; its rules (:data:`AUDIT`) are not among them."""
+    import tomllib
+
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -497,7 +498,7 @@ def from_keywords(
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = nearest(name, known)
             hint = f"; the nearest is {near[0]!r}" if near else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
         f, kind = known[name], known[name].metadata["kind"]
@@ -575,7 +576,7 @@ def _converted(f: dataclasses.Field[Any], value: Any, where: str, *, strict: boo
         raise UsageError(f"{where} is {value!r}", expected="a string")
     choices = f.metadata["choices"]
     if choices and value not in choices:
-        near = difflib.get_close_matches(value, choices, n=1)
+        near = nearest(value, choices)
         raise UsageError(f"{where} is {value!r}", expected="one of " + ", ".join(choices),
                          advice=f"the nearest is {near[0]!r}" if near else None)
     return value
@@ -597,7 +598,7 @@ def _number(f: dataclasses.Field[Any], value: Any, where: str, *, strict: bool) 
 
 
 def _refuse_unknown(name: str, known: list[str], where: str = "") -> NoReturn:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    near = nearest(name, known, least=0.5)
     advice = f"the nearest is {near[0]}" if near else "known are " + ", ".join(known)
     what = f"{where}{name!r} is unknown" if where else f"option {name!r} is unknown"
     if not name.startswith("-") and not where:

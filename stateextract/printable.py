@@ -7,7 +7,6 @@ U+FFFD wherever a name leaves this program: in columns, labels, tables and JSON.
 
 from __future__ import annotations
 
-import difflib
 import io
 import json
 import os
@@ -98,15 +97,25 @@ def find_named(wanted: str, known: Iterable[T], names: Callable[[T], Iterable[st
     return exact or [one for one in known if any(wanted == replaced(name) for name in names(one) if name is not None)]
 
 
+def nearest(name: str, known: Iterable[str], most: int = 1, least: float = 0.6) -> list[str]:
+    """The names that a mistyped one may be, the likeliest first.
+
+    :param least: how like they must be, from 0 to 1.
+    """
+    import difflib  # only for those who mistyped
+
+    return difflib.get_close_matches(name, list(known), most, least)
+
+
 def there_is(name: str, known: Iterable[str], what: str) -> str:
     """Advice about a name that does not exist: the nearest names, or all where they are few."""
     names = list(dict.fromkeys(known))
     if not names:
         return f"there are no {what}"
-    near = [one for one in names if name.lower() in one.lower()] or difflib.get_close_matches(name, names, NEAREST)
+    near = [one for one in names if name.lower() in one.lower()] or nearest(name, names, NEAREST)
     few = len(names) <= NEAREST
     start = "the nearest are" if near else f"the {what} are" if few else f"the nearest of {len(names)} {what} are"
-    near = near or (names if few else difflib.get_close_matches(name, names, NEAREST, 0.0))
+    near = near or (names if few else nearest(name, names, NEAREST, 0.0))
     return f"{start} {', '.join(repr(shortened(one, 60)) for one in near[:NEAREST])}"
 
 

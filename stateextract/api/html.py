@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from stateextract.printable import named
 
@@ -13,14 +12,15 @@ MOST = 100
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table with a title, as HTML; of cells that are ``None`` nothing is shown."""
+    from html import escape  # loads the names of all entities
+
+    def line(tag: str, cells: Sequence[object]) -> str:
+        texts = ("" if cell is None else escape(named(str(cell))) for cell in cells)
+        return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in texts)}</tr>"
+
     rows = list(rows)
-    lines = [_row("td", row) for row in rows[:MOST]]
+    lines = [line("td", row) for row in rows[:MOST]]
     more = f"<p>and {len(rows) - MOST:,} more</p>" if len(rows) > MOST else ""
     return (
-        f"<p>{escape(named(title))}</p><table><thead>{_row('th', columns)}</thead><tbody>{''.join(lines)}</tbody></table>{more}"
+        f"<p>{escape(named(title))}</p><table><thead>{line('th', columns)}</thead><tbody>{''.join(lines)}</tbody></table>{more}"
     )
-
-
-def _row(tag: str, cells: Sequence[object]) -> str:
-    texts = ("" if cell is None else escape(named(str(cell))) for cell in cells)
-    return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in texts)}</tr>"

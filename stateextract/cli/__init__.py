@@ -20,7 +20,7 @@ from stateextract.doors import read_at
 from stateextract.ending import exit_code_of
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode
-from stateextract.printable import encode_any_text
+from stateextract.printable import encode_any_text, nearest
 from stateextract.version import VERSION
 
 _EPILOG = """Exit codes: 0 every selected row is there; 1 nothing was done, or validate found corruption; 2 the request is
@@ -67,9 +67,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in _COMMANDS and not ctx.resilient_parsing and not args[0].startswith("-"):
-            import difflib  # only for those who mistyped
-
-            near = difflib.get_close_matches(args[0], _COMMANDS, 1)
+            near = nearest(args[0], _COMMANDS)
             ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:

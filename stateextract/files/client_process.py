@@ -27,8 +27,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, BinaryIO, NamedTuple
 
-from stateextract.errors import NoAnswerError, StateExtractError
-from stateextract.files.store_files import InputFile, OutputFile
+from stateextract.errors import StateExtractError
+from stateextract.files.store_files import InputFile, OutputFile, no_answer
 
 _SCRIPT = """
 import json, sys
@@ -46,13 +46,6 @@ class _HelperFile(NamedTuple):
 
     number: int
     size: int
-
-
-def no_answer(seconds: int) -> NoAnswerError:
-    return NoAnswerError(
-        f"the store did not answer within {seconds} s",
-        advice="check the network and the store's address; to wait longer, set --store-timeout SECONDS",
-    )
 
 
 class _PendingCalls:

@@ -2,14 +2,13 @@
 
 The list of schemes is closed: object stores and HDFS. An authority has the form that its store has (a bucket, a container and
 an account, a host and a port), and each client is made from typed arguments, never from a URI's text, so that no path can
-choose an endpoint or an option. May import: errors, client_process, google_storage,
-hadoop. Knows nothing of snapshots.
+choose an endpoint or an option. The modules of clients are imported when a client is made: most snapshots are local. May
+import: errors, client_process, google_storage, hadoop, store_files. Knows nothing of snapshots.
 """
 
 from __future__ import annotations
 
 import contextlib
-import getpass
 import importlib.util
 import os
 import re
@@ -17,12 +16,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from stateextract.errors import EnvironmentProblem, StateExtractError, UnreadableFileError, UsageError
-from stateextract.files.client_process import ClientProcess, no_answer
-from stateextract.files.google_storage import GoogleStorage
-from stateextract.files.hadoop import Limit, NativeFileSystem, WebFileSystem
+from stateextract.files.store_files import no_answer
+
+if TYPE_CHECKING:
+    from stateextract.files.client_process import ClientProcess
+    from stateextract.files.hadoop import Limit
 
 T = TypeVar("T")
 
@@ -159,7 +160,9 @@ def _gs(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tupl
     options["retry_time_limit"] = timedelta(seconds=float(options.pop("retry_limit_seconds")))
     if "location" in options:
         options["default_bucket_location"] = options.pop("location")
-    client = ClientProcess("GcsFileSystem", _values(options), timeout, "gcs", _google_ended)
+    from stateextract.files.google_storage import GoogleStorage
+
+    client = _client_process("GcsFileSystem", options, timeout, "gcs", _google_ended)
     with _valid_options():
         client.make()
     return GoogleStorage(client), bucket
@@ -173,7 +176,7 @@ def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -
     match = _AZURE.fullmatch(authority)
     assert match is not None
     arguments = _azure_place(match["account"], match["domain"], options)
-    client = ClientProcess("AzureFileSystem", _values(arguments), timeout, "abfs", _azure_ended)
+    client = _client_process("AzureFileSystem", arguments, timeout, "abfs", _azure_ended)
     # Makes the client, which asks for its credentials. They need not give access to the properties of the container.
     with _valid_options(), contextlib.suppress(OSError):
         client.get_file_info(match["container"])
@@ -249,6 +252,8 @@ def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
         ) from None
     uri = f"{scheme}://{authority}" if authority else None
     config = {name: str(options.pop(name)) for name in list(options) if "." in name}
+    from stateextract.files.hadoop import NativeFileSystem
+
     return NativeFileSystem(lambda: Client(uri, config, **options), _limit(timeout)), "/"
 
 
@@ -262,7 +267,7 @@ def _libhdfs(scheme: str, authority: str, options: dict[str, Any], timeout: int)
     assert match is not None
     host = f"{scheme}://{match['host']}" if match["host"] else "default"
     arguments = {"host": host, "port": int(match["port"] or 0)} | options
-    client = ClientProcess("HadoopFileSystem", _values(arguments), timeout, "hdfs", _hadoop_ended)
+    client = _client_process("HadoopFileSystem", arguments, timeout, "hdfs", _hadoop_ended)
     try:
         with _valid_options():
             client.make()
@@ -289,8 +294,12 @@ def _webhdfs(scheme: str, authority: str, options: dict[str, Any], timeout: int)
     assert match is not None
     arguments = {"use_https": scheme == "swebhdfs", "skip_instance_cache": True} | _values(options)
     if not any(name in arguments for name in ("user", "token", "kerberos")):
+        import getpass
+
         arguments["user"] = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
     client = WebHDFS(match["host"], int(match["port"]), **arguments)
+    from stateextract.files.hadoop import WebFileSystem
+
     return WebFileSystem(client, _limit(timeout)), "/"
 
 
@@ -307,6 +316,14 @@ def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
     filesystem = fsspec.filesystem(scheme, **{"default_cache_type": "none", **options})
     base = str(filesystem._strip_protocol(f"{scheme}://{authority}/"))
     return fs.PyFileSystem(fs.FSSpecHandler(filesystem)), base
+
+
+def _client_process(
+    kind: str, arguments: Mapping[str, Any], timeout: int, scheme: str, ended: Callable[[str], StateExtractError]
+) -> ClientProcess:
+    from stateextract.files.client_process import ClientProcess
+
+    return ClientProcess(kind, _values(arguments), timeout, scheme, ended)
 
 
 def _made(make: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """What files of stores have in common, whichever client opened them: reading a whole file, and gathering bytes for writes.
 
-A client has a limit of time for each call. So no call reads or writes more than 8 MiB. Depends on nothing.
+A client has a limit of time for each call. So no call reads or writes more than 8 MiB. May import: errors.
 """
 
 from __future__ import annotations
@@ -9,9 +9,19 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Any, Self
 
+from stateextract.errors import NoAnswerError
+
 PIECE = 8 << 20
 """Bytes of one read or write."""
 _BUFFER = 1 << 20  # bytes that are gathered before a write
+
+
+def no_answer(seconds: int) -> NoAnswerError:
+    """The error where a store exceeds the limit."""
+    return NoAnswerError(
+        f"the store did not answer within {seconds} s",
+        advice="check the network and the store's address; to wait longer, set --store-timeout SECONDS",
+    )
 
 
 class _StoreFile(ABC):

@@ -15,7 +15,6 @@ from typing import Any
 
 from serializers import DescribeContext, SerializerSnapshot
 from serializers.classes import ClassModel, ClassModels, class_model
-from serializers.classfile import MAX_BYTES, read_class
 from serializers.context import NO_EVIDENCE, Evidence, Flavour, flavour_of
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from serializers.registry import KRYO_SNAPSHOT, parts_of
@@ -23,9 +22,7 @@ from serializers.sql_type import NameRule, decode_rules, encode_rules
 from stateextract.errors import FormatError, StateExtractError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import SnapshotMetadata
-from stateextract.snapshot.class_path import class_files
 from stateextract.snapshot.headers import StateFile
-from stateextract.state.plan_names import names_of_file, names_of_plan, note_on_plan
 
 MAX_CLASSES = 200_000
 _MAX_SET = 1 << 26
@@ -93,6 +90,10 @@ def with_names(
     :param plan: its place; empty: none.
     :param names: likewise; what it says wins.
     """
+    if not (plan or names):
+        return context, []
+    from stateextract.state.plan_names import names_of_file, names_of_plan, note_on_plan
+
     operators = metadata.operators
     rules: tuple[NameRule, ...] = ()
     notes: list[str] = []
@@ -147,6 +148,9 @@ def read_classes(path: str, store: Store) -> Iterator[ClassModel]:
     :param path: a path, or a URI that the store opens (jars only).
     :raises StateExtractError: with the file.
     """
+    from serializers.classfile import MAX_BYTES, read_class
+    from stateextract.snapshot.class_path import class_files
+
     for count, file in enumerate(class_files(path, store)):
         if count >= MAX_CLASSES:
             raise FormatError(f"more than {MAX_CLASSES} classes", file=path)

@@ -5,7 +5,6 @@ The job's plan, the metadata tables and the Python API begin here. Must not know
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -61,6 +60,8 @@ class SnapshotSource:
     @property
     def metadata_sha256(self) -> str:
         """Of the bytes of ``_metadata``, in hex."""
+        import hashlib  # loads OpenSSL
+
         return hashlib.sha256(self.data).hexdigest()
 
     @property

@@ -8,7 +8,6 @@ Imports the standard library, errors and the job's options only.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any
 from stateextract.doors import OPTIONS, Door
 from stateextract.errors import UsageError
 from stateextract.options import JobOptions, UsedBy, described, fields, parse_size, show_size, spark_name
+from stateextract.printable import nearest
 
 STATE, METADATA, DIFF = "flink-state", "flink-state-metadata", "flink-state-diff"
 MOST_GROUPS = 1 << 15
@@ -206,7 +206,7 @@ def _unknown(name: str, known: Sequence[Option], source: str) -> UsageError:
     other = next((s for s, options in _KNOWN.items() if name.lower() in {o.name.lower() for o in options}), None)
     if other is not None:
         return UsageError(f"{source} has no option {name!r}", advice=f"the source {other} has it")
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    near = nearest(name.lower(), names, least=0.5)
     advice = f"the nearest is {names[near[0]]}" if near else f"there are {', '.join(names.values())}"
     return UsageError(f"{source} has no option {name!r}", advice=advice)
 
@@ -245,7 +245,7 @@ def _value(option: Option, text: str, where: str) -> Any:
 def _choice(option: Option, text: str, where: str) -> str:
     value = text.strip().lower()
     if value not in option.choices:
-        near = difflib.get_close_matches(value, option.choices, n=1)
+        near = nearest(value, option.choices)
         expected = "one of " + ", ".join(filter(None, option.choices))
         raise UsageError(
             f"{where} is {text!r}", expected=expected, advice=f"the nearest is {near[0]!r}" if near else None

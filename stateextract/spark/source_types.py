@@ -6,13 +6,13 @@ brings batches to it. Imports PySpark, which both the driver's planners and the 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from stateextract.errors import UsageError
+from stateextract.printable import nearest
 
 
 def spark_schema(schema: pa.Schema) -> Any:
@@ -102,6 +102,6 @@ def _check(given: pa.DataType, have: pa.DataType, path: str) -> None:
 
 
 def _no_such(what: str, name: str, known: Sequence[str]) -> UsageError:
-    near = difflib.get_close_matches(name, known, n=1)
+    near = nearest(name, known)
     advice = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(known)}"
     return UsageError(f"there is no {what} called {name!r}", advice=advice)

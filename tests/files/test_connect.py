@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import pytest
 
 from stateextract.errors import EnvironmentProblem, UnreadableFileError, UsageError
-from stateextract.files import connect as module
 from stateextract.files.connect import STORES, access_error, connect, problem_of, within, without_queries
 
 VARIABLES = (
@@ -39,7 +38,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda **arguments: found.append(("S3FileSystem", arguments)))
     monkeypatch.setattr("pyarrow.fs.resolve_s3_region", lambda bucket: f"region of {bucket}")
     HelperClient.made = found
-    monkeypatch.setattr(module, "ClientProcess", HelperClient)
+    monkeypatch.setattr("stateextract.files.client_process.ClientProcess", HelperClient)
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return found

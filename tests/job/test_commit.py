@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import NoAnswerError, OutputError
-from stateextract.files.client_process import no_answer
+from stateextract.files.store_files import no_answer
 from stateextract.job.claim import Claim, Sign, ThisProcess, start_of
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.manifest import Dataset, Job, Manifest, joined_ranges, parse_manifest
