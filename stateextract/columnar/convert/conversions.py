@@ -1,79 +1,32 @@
 """More conversions for ``logical.py``: whole columns of wire values into the user's types.
 
-They belong to Avro's logical types, whose scales and units are in the schema: microseconds and nanoseconds since
-1970, times of day in microseconds, decimals wider than 16 bytes, UUIDs as bytes. Each takes the column, the rows that
-hold a value, the ``Logical`` node and the context with the policy and its counters, as those of ``logical.py`` do.
+They belong to Avro's logical types, whose scales and units are in the schema: decimals wider than 16 bytes, UUIDs as bytes.
+Each takes the column, the rows that hold a value, the ``Logical`` node and the context with the policy and its counters, as
+those of ``logical.py`` do.
 
-May import layouts, the policy, errors, numpy and pyarrow. Must not know of bytes' positions, files, numba.
+May import layouts, the policy, errors and pyarrow. Must not know of bytes' positions, files, numba.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text
-from stateextract.columnar.convert.policy import ChangeCounts, Policy
+from stateextract.columnar.convert.wire_columns import Context, Mask
 from stateextract.columnar.layout import Logical
 from stateextract.errors import FormatError, ValueRefusedError
 
-Mask = npt.NDArray[np.bool_]
 
-
-class ConversionContext(Protocol):
-    """The policy, and the counters of what is changed to fit."""
-
-    @property
-    def policy(self) -> Policy: ...
-
-    @property
-    def counts(self) -> ChangeCounts: ...
-
-
-def epoch_units(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
+def epoch_units(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Microseconds since 1970, and widened numbers: the same bytes or the same numbers, of another type."""
     return array.view(node.type) if array.type.bit_width == node.type.bit_width else array.cast(node.type)
 
 
-def epoch_ns(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
-    """Nanoseconds since 1970; towards the past where the column has microseconds."""
-    if node.type.unit == "ns":
-        return array.view(node.type)
-    if len(array) == 0:
-        return pa.array([], node.type)
-    nanos = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
-    micros, rest = np.divmod(np.where(valid, nanos, 0), 1000)
-    finer = rest != 0
-    if finer.any():
-        if ctx.policy.timestamps == "fail":
-            raise ValueRefusedError(
-                f"the time {nanos[int(finer.argmax())]} ns since 1970 has digits below the microsecond",
-                advice="set --timestamps to floor (cut off and counted) or nanoseconds (which Spark cannot read)",
-            )
-        ctx.counts.sub_microsecond += int(finer.sum())
-    return pa.array(micros, pa.int64(), mask=~valid).view(node.type)
-
-
-def day_us(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
-    """Microseconds since midnight as ``HH:MM:SS`` with 0, 3 or 6 more digits."""
-    return pa.array([None if us is None else _time_of_day(us, node, ctx) for us in _values(array, valid)], node.type)
-
-
-def _time_of_day(us: int, node: Logical, ctx: ConversionContext) -> str | None:
-    if not 0 <= us < 86_400_000_000:
-        _unfit(f"the time of day {us} us since midnight", node, ctx)
-        return None
-    seconds, rest = divmod(us, 1_000_000)
-    digits = "" if rest == 0 else f".{rest // 1000:03}" if rest % 1000 == 0 else f".{rest:06}"
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{digits}"
-
-
-def scaled(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
+def scaled(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Two's complement of any length with the scale in ``labels``: a decimal, or text for more than 38 digits."""
     scale = int(node.labels[0])
     exact = _decimal_of(scale, node, ctx) if pa.types.is_decimal(node.type) else _text_of(scale, node, ctx)
@@ -86,7 +39,7 @@ def _number(raw: bytes) -> int:
     return int.from_bytes(raw, "big", signed=True)
 
 
-def _decimal_of(scale: int, node: Logical, ctx: ConversionContext) -> Callable[[bytes], Any]:
+def _decimal_of(scale: int, node: Logical, ctx: Context) -> Callable[[bytes], Any]:
     from decimal import Context as Arithmetic
 
     arithmetic = Arithmetic(prec=80)
@@ -101,7 +54,7 @@ def _decimal_of(scale: int, node: Logical, ctx: ConversionContext) -> Callable[[
     return exact
 
 
-def _text_of(scale: int, node: Logical, ctx: ConversionContext) -> Callable[[bytes], Any]:
+def _text_of(scale: int, node: Logical, ctx: Context) -> Callable[[bytes], Any]:
     def exact(raw: bytes) -> Any:
         if len(raw) > MAX_DIGIT_BYTES:
             return _unfit(f"a number of {len(raw)} bytes", node, ctx)
@@ -110,7 +63,7 @@ def _text_of(scale: int, node: Logical, ctx: ConversionContext) -> Callable[[byt
     return exact
 
 
-def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
+def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Decimal digits as text into the column's decimal, exactly."""
     from decimal import Context as Arithmetic
     from decimal import Decimal, DecimalException
@@ -132,12 +85,12 @@ def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionCon
     return pa.array([None if text is None else exact(text) for text in _values(array, valid)], node.type)
 
 
-def big_decimal_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
+def big_decimal_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Avro's ``big-decimal``: inside of the bytes a zig-zag length, the number, and a zig-zag scale."""
     return pa.array([None if raw is None else _big_decimal(raw, node, ctx) for raw in _values(array, valid)], node.type)
 
 
-def _big_decimal(raw: bytes, node: Logical, ctx: ConversionContext) -> str | None:
+def _big_decimal(raw: bytes, node: Logical, ctx: Context) -> str | None:
     length, at = _zigzag(raw, 0)
     if not 0 < length <= len(raw) - at:
         raise FormatError(f"invalid value: a big decimal of {length} bytes in {len(raw)}")
@@ -162,7 +115,7 @@ def _zigzag(raw: bytes, at: int) -> tuple[int, int]:
     raise FormatError("invalid value: a big decimal that ends too early")
 
 
-def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
+def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Sixteen bytes as ``8-4-4-4-12`` hexadecimal digits."""
     values = list(_values(array, valid))
     wrong = next((raw for raw in values if raw is not None and len(raw) != 16), None)
@@ -171,7 +124,7 @@ def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionConte
     return pa.array([None if raw is None else str(UUID(bytes=raw)) for raw in values], node.type)
 
 
-def labels_by_number(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
+def labels_by_number(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Numbers that have names: each label is ``number=name``, and ``number`` alone is that of null."""
     parts = (label.partition("=") for label in node.labels)
     names = {int(number): name if equals else None for number, equals, name in parts}
@@ -186,7 +139,7 @@ def _values(array: pa.Array, valid: Mask) -> Iterator[Any]:
     return (value if live else None for value, live in zip(array.to_pylist(), valid.tolist(), strict=True))
 
 
-def _unfit(what: str, node: Logical, ctx: ConversionContext) -> None:
+def _unfit(what: str, node: Logical, ctx: Context) -> None:
     """A value that its column cannot hold: refused, or counted and null."""
     if ctx.policy.out_of_range == "fail":
         raise ValueRefusedError(
@@ -196,11 +149,9 @@ def _unfit(what: str, node: Logical, ctx: ConversionContext) -> None:
     ctx.counts.out_of_range += 1
 
 
-MORE: dict[str, Callable[[pa.Array, Mask, Logical, Any], pa.Array]] = {
+MORE: dict[str, Callable[[pa.Array, Mask, Logical, Context], pa.Array]] = {
     "epoch_us": epoch_units,
     "widened": epoch_units,
-    "epoch_ns": epoch_ns,
-    "day_us": day_us,
     "labels_by_number": labels_by_number,
     "scaled": scaled,
     "decimal_text": decimal_text,

@@ -197,6 +197,13 @@ def _epoch_ms(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.A
     return _timestamps(seconds, rest * 1_000_000, valid, node, ctx, lambda i: f"the time {ms[i]} ms since 1970")
 
 
+def _epoch_ns(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    if node.type.unit == "ns":
+        return array.view(node.type)
+    ns = integers(array, valid)
+    return _timestamps(*np.divmod(ns, _BILLION), valid, node, ctx, lambda i: f"the time {ns[i]} ns since 1970")
+
+
 def _ms_nanos(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """SQL's timestamps of more than three digits: the nanoseconds count from the millisecond."""
     ms, nanos = parts_of(array, valid, (0, 0))
@@ -316,13 +323,14 @@ def _times_of_day(parts: Sequence[Ints], valid: Mask) -> pa.Array:
     return _strings(text[np.arange(18) < lengths[:, None]], lengths, valid)
 
 
-def _day_ms(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
-    """SQL's TIME: milliseconds since midnight, as text."""
-    ms = integers(array, valid)
-    fits = (ms >= 0) & (ms < 86_400_000)
-    valid = fitting(fits, valid, node, ctx, lambda i: f"the time of day {ms[i]} ms since midnight")
-    seconds, rest = np.divmod(np.where(valid, ms, 0), 1000)
-    return _times_of_day([seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000], valid)
+def _day_units(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    """SQL's and Avro's TIME: milliseconds or microseconds since midnight, as text."""
+    number, unit = integers(array, valid), node.conversion.removeprefix("day_")
+    per_second = _PER_SECOND[unit]
+    fits = (number >= 0) & (number < 86_400 * per_second)
+    valid = fitting(fits, valid, node, ctx, lambda i: f"the time of day {number[i]} {unit} since midnight")
+    seconds, rest = np.divmod(np.where(valid, number, 0), per_second)
+    return _times_of_day([seconds // 3600, seconds // 60 % 60, seconds % 60, rest * (_BILLION // per_second)], valid)
 
 
 def _epoch_day(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
@@ -347,7 +355,8 @@ CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, Context], pa.Arr
     "local_datetime": _local_datetime,
     "epoch_ms": _epoch_ms,
     "epoch_day": _epoch_day,
-    "day_ms": _day_ms,
+    "epoch_ns": _epoch_ns,
+    **dict.fromkeys(("day_ms", "day_us"), _day_units),
     "ms_micros": _ms_nanos,
     "ms_nanos": _ms_nanos,
     "decimal": numbers.decimal,

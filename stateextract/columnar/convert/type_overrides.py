@@ -117,18 +117,8 @@ def parse_override(path: str, type_: str, fine: bool = False) -> TypeOverride:
         return found
     raise UsageError(
         f"{type_!r} is not a type of a column",
-        expected=", ".join(
-            [
-                *_PLAIN,
-                "json",
-                "pickle",
-                "element(TYPE)",
-                "elements(TYPE)",
-                "decimal(p,s) of 1 to 38 digits",
-                "timestamp[us]",
-                "timestamp[us, UTC]",
-            ]
-        ),
+        expected=f"{', '.join(_PLAIN)}, json, pickle, element(TYPE), elements(TYPE), decimal(p,s) of 1 to 38 digits, "
+        "timestamp[us], timestamp[us, UTC]",
     )
 
 
@@ -450,10 +440,13 @@ def _from_python(array: pa.Array, override: TypeOverride, conversion: Conversion
 def _bounds(array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """The bytes of a binary array, where each value begins in them and the last one ends, and which are not null."""
     array = pa.concat_arrays([array]) if array.offset else array
-    _, places, data = array.buffers()
-    offsets = np.frombuffer(places, np.int32)[: len(array) + 1] if len(array) else np.zeros(1, np.int32)
     valid = array.is_valid().to_numpy(zero_copy_only=False)
-    return np.frombuffer(data or b"", np.uint8), offsets.astype(np.int64), valid
+    return np.frombuffer(array.buffers()[2] or b"", np.uint8), _offsets(array).astype(np.int64), valid
+
+
+def _offsets(array: pa.Array) -> npt.NDArray[np.int32]:
+    """Where each value of an array begins, and the last one ends."""
+    return np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1] if len(array) else np.zeros(1, np.int32)
 
 
 def _is_one_of_length(array: pa.Array) -> bool:
@@ -522,8 +515,7 @@ def _unwrapped(array: pa.Array, override: TypeOverride) -> pa.Array:
         return array.flatten()[0]
     if array.offset:
         array = pa.concat_arrays([array])
-    offsets = np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1] if len(array) else np.zeros(1, np.int32)
-    values = array.values
+    offsets, values = _offsets(array), array.values
     if override.unwrap == UNWRAP_ONE:
         counts = np.diff(offsets)
         valid = array.is_valid().to_numpy(zero_copy_only=False)
@@ -539,7 +531,7 @@ def _unwrapped(array: pa.Array, override: TypeOverride) -> pa.Array:
     ttl = _is_ttl(values.type)
     lists = values.field(1) if ttl else values
     lists = pa.concat_arrays([lists]) if lists.offset else lists
-    lengths = np.frombuffer(lists.buffers()[1], np.int32)[: len(lists) + 1] if len(lists) else np.zeros(1, np.int32)
+    lengths = _offsets(lists)
     new = pa.array(lengths[offsets])
     inner = lists.values
     if ttl:
@@ -614,10 +606,6 @@ def _text_to_float(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return there
 
 
-def _decimal_to_float(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return _text_to_float(array.cast(pa.string()), type_)
-
-
 def _float_to_text(array: pa.Array, type_: pa.DataType) -> pa.Array:
     single = pa.types.is_float32(array.type)
     return _each(lambda v: str(np.float32(v)) if single else repr(v))(array, type_)
@@ -633,30 +621,10 @@ def _date_of(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return _cast(array.view(pa.timestamp(array.type.unit)), type_)
 
 
-def _days(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return _cast(array, pa.int32()).view(type_)
-
-
-def _count(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return _cast(array, pa.int64()).view(type_)
-
-
-def _plain_cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return array.cast(type_)
-
-
-def _text_to_bool(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return _each(_bool)(array, type_)
-
-
 def _bool(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError("no boolean")
     return text == "true"
-
-
-def _text_to_integer(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return _each(_integer)(array, type_)
 
 
 def _integer(text: str) -> int:
@@ -665,10 +633,6 @@ def _integer(text: str) -> int:
     if not number.is_finite() or number.adjusted() > 20 or number != number.to_integral_value():
         raise ValueError("no integer of 64 bits")
     return int(number)
-
-
-def _json(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return _each(lambda v: json.dumps(_plain(v), ensure_ascii=False, separators=(",", ":")))(array, type_)
 
 
 def _plain(value: Any) -> Any:
@@ -686,21 +650,20 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
+_json = _each(lambda value: json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":")))
+
 _CONVERSIONS: dict[tuple[str, str], Callable[[pa.Array, pa.DataType], pa.Array]] = {
     **{(kind, "decimal"): _to_decimal for kind in ("integer", "float", "decimal", "string")},
     ("string", "float"): _text_to_float,
-    ("decimal", "float"): _decimal_to_float,
+    ("decimal", "float"): lambda array, type_: _text_to_float(array.cast(pa.string()), type_),
     ("float", "string"): _float_to_text,
-    ("string", "bool"): _text_to_bool,
-    ("string", "integer"): _text_to_integer,
-    ("binary", "string"): _plain_cast,
-    ("string", "binary"): _plain_cast,
-    ("decimal", "string"): _plain_cast,
-    ("timestamp", "string"): _plain_cast,
-    ("date", "string"): _plain_cast,
+    ("string", "bool"): _each(_bool),
+    ("string", "integer"): _each(_integer),
+    **{(kind, "string"): pa.Array.cast for kind in ("binary", "decimal", "timestamp", "date")},
+    ("string", "binary"): pa.Array.cast,
     ("timestamp", "timestamp"): _to_timestamp,
     ("date", "timestamp"): _to_timestamp,
     ("timestamp", "date"): _date_of,
-    ("integer", "date"): _days,
-    ("integer", "timestamp"): _count,
+    ("integer", "date"): lambda array, type_: _cast(array, pa.int32()).view(type_),
+    ("integer", "timestamp"): lambda array, type_: _cast(array, pa.int64()).view(type_),
 }
