@@ -15,28 +15,26 @@ from serializers.classes import ClassModel, FieldModel
 from serializers.kryo.jdk_classes import CLASSES
 
 _OTHERS: Final = """\
-util.SubList open util.AbstractList
-util.RandomAccessSubList open util.SubList util.RandomAccess
-util.ImmutableCollections$List0 final util.ImmutableCollections$AbstractImmutableList
-util.ImmutableCollections$List1 final util.ImmutableCollections$AbstractImmutableList
-util.ImmutableCollections$List2 final util.ImmutableCollections$AbstractImmutableList
-util.ImmutableCollections$Set0 final util.ImmutableCollections$AbstractImmutableSet
-util.ImmutableCollections$Set1 final util.ImmutableCollections$AbstractImmutableSet
-util.ImmutableCollections$Set2 final util.ImmutableCollections$AbstractImmutableSet
-util.ImmutableCollections$Map0 final util.ImmutableCollections$AbstractImmutableMap
-util.SequencedCollection interface util.Collection
-util.SequencedSet interface util.Set util.SequencedCollection
-util.SequencedMap interface util.Map
-util.ReverseOrderListView open util.List
-util.ReverseOrderListView$Rand open util.ReverseOrderListView util.RandomAccess
-util.ReverseOrderDequeView open util.Deque
-util.ReverseOrderSortedSetView open util.SortedSet
-util.LinkedHashSet$1ReverseLinkedHashSetView open util.AbstractSet util.SequencedSet
-util.LinkedHashMap$ReversedLinkedHashMapView open util.AbstractMap util.SequencedMap
-util.Collections$UnmodifiableSequencedCollection open util.Collections$UnmodifiableCollection util.SequencedCollection
-util.Collections$UnmodifiableSequencedSet open util.Collections$UnmodifiableSequencedCollection util.SequencedSet
-util.Collections$UnmodifiableSequencedMap open util.Collections$UnmodifiableMap util.SequencedMap
-util.Collections$SequencedSetFromMap open util.Collections$SetFromMap util.SequencedSet
+open util.AbstractList: util.SubList
+open util.SubList util.RandomAccess: util.RandomAccessSubList
+final util.ImmutableCollections$AbstractImmutableList: util.ImmutableCollections$List0 util.ImmutableCollections$List1
+final util.ImmutableCollections$AbstractImmutableList: util.ImmutableCollections$List2
+final util.ImmutableCollections$AbstractImmutableSet: util.ImmutableCollections$Set0 util.ImmutableCollections$Set1
+final util.ImmutableCollections$AbstractImmutableSet: util.ImmutableCollections$Set2
+final util.ImmutableCollections$AbstractImmutableMap: util.ImmutableCollections$Map0
+interface util.Collection: util.SequencedCollection
+interface util.Set util.SequencedCollection: util.SequencedSet
+interface util.Map: util.SequencedMap
+open util.List: util.ReverseOrderListView
+open util.ReverseOrderListView util.RandomAccess: util.ReverseOrderListView$Rand
+open util.Deque: util.ReverseOrderDequeView
+open util.SortedSet: util.ReverseOrderSortedSetView
+open util.AbstractSet util.SequencedSet: util.LinkedHashSet$1ReverseLinkedHashSetView
+open util.AbstractMap util.SequencedMap: util.LinkedHashMap$ReversedLinkedHashMapView
+open util.Collections$UnmodifiableCollection util.SequencedCollection: util.Collections$UnmodifiableSequencedCollection
+open util.Collections$UnmodifiableSequencedCollection util.SequencedSet: util.Collections$UnmodifiableSequencedSet
+open util.Collections$UnmodifiableMap util.SequencedMap: util.Collections$UnmodifiableSequencedMap
+open util.Collections$SetFromMap util.SequencedSet: util.Collections$SequencedSetFromMap
 """
 """Lists of JDK 8 and 9, and what JDK 21 brought."""
 _ALSO: Final = {
@@ -89,16 +87,24 @@ _UTIL = "java.util."
 _CONCURRENT = "java.util.concurrent."
 
 
+def _described(table: str) -> Iterator[tuple[str, str, list[str], list[str]]]:
+    """The classes of a table: name, kind, supertypes, constants."""
+    for line in table.splitlines():
+        head, _, classes = line.partition(":")
+        kind, *above = head.split()
+        names, _, constants = classes.partition(" |")
+        for name in names.split():
+            yield name, kind, above, constants.split()
+
+
 def _supertypes() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, tuple[str, ...]]]]:
     """Direct supertypes, superclasses first; kind and enum constants."""
     above: dict[str, tuple[str, ...]] = {}
     kinds: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for line in (CLASSES + _OTHERS).splitlines():
-        described, _, constants = line.partition(" |")
-        name, kind, *names = described.split()
+    for name, kind, direct, constants in (*sorted(_described(CLASSES)), *_described(_OTHERS)):
         also = [_ALSO[name]] if name in _ALSO else []
-        above[f"java.{name}"] = tuple(f"java.{n}" for n in (*names, *also))
-        kinds[f"java.{name}"] = kind, tuple(constants.split())
+        above[f"java.{name}"] = tuple(f"java.{n}" for n in (*direct, *also))
+        kinds[f"java.{name}"] = kind, tuple(constants)
     guava = "com.google.common.collect."
     for name, text in _GUAVA.items():
         above[guava + name] = tuple(n if n.startswith("java.") else guava + n for n in text.split())

@@ -22,7 +22,7 @@ from tests.golden.generate import OPENED, class_path  # noqa: E402
 
 VERSIONS = {2: "1.20.5", 5: "2.3.0"}
 
-JDK_HEAD = '''"""Classes of JDK 17 whose objects a job may keep: name, kind, supertypes, an enum's constants; without ``java.``.
+JDK_HEAD = '''"""Classes of JDK 17 whose objects a job may keep: kind, supertypes, names, enums' constants; without ``java.``.
 
 Made by ``tests/kryo/generate.py``; ``jdk.py`` reads it. Data only.
 """
@@ -64,7 +64,25 @@ def jdk() -> None:
         subprocess.run(["javac", "-d", folder, str(HERE / "src" / "jdk" / "Lineage.java")], check=True)
         lines = subprocess.run(["java", "-cp", folder, "jdk.Lineage"], check=True, capture_output=True, text=True).stdout
     target = HERE.parents[1] / "serializers" / "kryo" / "jdk_classes.py"
-    target.write_text(f'{JDK_HEAD}\nCLASSES: Final = """\\\n{lines}"""  # noqa: E501\n', encoding="utf-8")
+    target.write_text(f'{JDK_HEAD}\nCLASSES: Final = """\\\n{grouped(lines)}"""  # noqa: E501\n', encoding="utf-8")
+
+
+def grouped(lines: str) -> str:
+    """Classes of one kind with the same supertypes are in one line, or in several if it would be long."""
+    groups: dict[str, list[str]] = {}
+    for line in lines.splitlines():
+        described, _, constants = line.partition(" |")
+        name, kind, *above = described.split()
+        groups.setdefault(" ".join((kind, *above)), []).append(f"{name} |{constants}" if constants else name)
+    made = []
+    for head, names in groups.items():
+        for name in names:
+            is_alone = "|" in name or not made or not made[-1].startswith(f"{head}: ") or "|" in made[-1]
+            if is_alone or len(made[-1]) + len(name) > 120:
+                made.append(f"{head}: {name}")
+            else:
+                made[-1] += f" {name}"
+    return "".join(f"{line}\n" for line in made)
 
 
 def library(flavour: int, flink: str, name: str, main_class: str) -> None:
