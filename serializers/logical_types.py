@@ -204,10 +204,6 @@ _NUMBERS = {
 }  # fmt: skip
 
 
-def _number(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
-    return Number(_NUMBERS[type_.root], little=True)
-
-
 def decimal(precision: int, scale: int, compact: Number) -> Layout:
     """A decimal; ``compact`` is how its eight bytes are read where it has no more digits."""
     if not 1 <= precision <= 38 or not 0 <= scale <= precision:
@@ -250,29 +246,21 @@ def _timestamp(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
     return timestamp(type_.precision, _zone(type_), Number(pa.int64(), little=True), SlotTimestamp())
 
 
-def _array(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
-    return BinaryArray(in_row(type_.children[0])) if type_.children else _unknown(type_)
-
-
-def _map(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
-    if len(type_.children) != 2:
-        return _unknown(type_)
-    key, value = map(in_row, type_.children)
-    return BinaryMap(key, value)
-
-
-def _multiset(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
-    if not type_.children:
-        return _unknown(type_)
-    return BinaryMap(in_row(type_.children[0]), Number(pa.int32(), little=True))
+def _of_children(type_: LogicalType, snapshot: SerializerSnapshot | None) -> Layout:
+    match type_.root, type_.children:
+        case "ARRAY", (element, *_):
+            return BinaryArray(in_row(element))
+        case "MAP", (key, value):
+            return BinaryMap(in_row(key), in_row(value))
+        case "MULTISET", (element, *_):
+            return BinaryMap(in_row(element), Number(pa.int32(), little=True))
+        case "DISTINCT_TYPE", (source, *_):
+            return in_row(source, snapshot)
+    return _unknown(type_)
 
 
 def _row(type_: LogicalType, snapshot: SerializerSnapshot | None) -> Layout:
     return row_fields(type_.children, snapshot.nested if snapshot else (), type_.names)
-
-
-def _distinct(type_: LogicalType, snapshot: SerializerSnapshot | None) -> Layout:
-    return in_row(type_.children[0], snapshot) if type_.children else _unknown(type_)
 
 
 def _raw(_: LogicalType, snapshot: SerializerSnapshot | None) -> Layout:
@@ -286,28 +274,20 @@ def raw_value(serializer: SerializerSnapshot) -> Layout:
     return Framed(inner) if readable and inner.wire_type is not None else Bytes()
 
 
-_TEXT, _BYTES = Text("utf8"), Bytes()
 _VARIANT = Framed(struct(metadata=Bytes(), value=Rest()))
 
 _IN_ROW: dict[str, Callable[[LogicalType, SerializerSnapshot | None], Layout]] = {
-    "CHAR": lambda *_: _TEXT,
-    "VARCHAR": lambda *_: _TEXT,
+    **dict.fromkeys(("CHAR", "VARCHAR"), lambda *_: Text("utf8")),
     "BOOLEAN": lambda *_: Bool(),
-    "BINARY": lambda *_: _BYTES,
-    "VARBINARY": lambda *_: _BYTES,
-    **dict.fromkeys(_NUMBERS, _number),
+    **dict.fromkeys(("BINARY", "VARBINARY", "BITMAP"), lambda *_: Bytes()),
+    **{root: lambda type_, _: Number(_NUMBERS[type_.root], little=True) for root in _NUMBERS},
     "DECIMAL": _decimal,
-    "DATE": lambda type_, _: _conversion(type_, Number(pa.int32(), little=True)),
-    "TIME_WITHOUT_TIME_ZONE": lambda type_, _: _conversion(type_, Number(pa.int32(), little=True)),
-    "TIMESTAMP_WITHOUT_TIME_ZONE": _timestamp,
-    "TIMESTAMP_WITH_LOCAL_TIME_ZONE": _timestamp,
-    "ARRAY": _array,
-    "MAP": _map,
-    "MULTISET": _multiset,
-    "ROW": _row,
-    "STRUCTURED_TYPE": _row,
-    "DISTINCT_TYPE": _distinct,
+    **dict.fromkeys(
+        ("DATE", "TIME_WITHOUT_TIME_ZONE"), lambda type_, _: _conversion(type_, Number(pa.int32(), little=True))
+    ),
+    **dict.fromkeys(("TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE"), _timestamp),
+    **dict.fromkeys(("ARRAY", "MAP", "MULTISET", "DISTINCT_TYPE"), _of_children),
+    **dict.fromkeys(("ROW", "STRUCTURED_TYPE"), _row),
     "RAW": _raw,
     "VARIANT": lambda *_: _VARIANT,
-    "BITMAP": lambda *_: _BYTES,
 }

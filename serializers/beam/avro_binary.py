@@ -88,11 +88,6 @@ def _array(element: Layout) -> Python:
     return Python(decode, pa.list_(element.arrow_type or pa.bool_()), List(element))
 
 
-def _optional(layout: Layout, null: int) -> Layout:
-    """A union of null and a type: the number of the branch, which is one byte, 0 or 2."""
-    return Nullable(layout, null_if=bool(null))
-
-
 def avro_layout(text: str) -> Layout:
     """What values of a schema look like.
 
@@ -109,7 +104,8 @@ def _layout(schema: Any, depth: int) -> Layout:
         return Undecodable("AvroCoder", "its schema is nested too deeply")
     if isinstance(schema, list) and len(schema) == 2 and "null" in schema:
         null = schema.index("null")
-        return _optional(_layout(schema[1 - null], depth + 1), null)
+        # The number of the branch is one byte, 0 or 2.
+        return Nullable(_layout(schema[1 - null], depth + 1), null_if=bool(null))
     kind = schema["type"] if isinstance(schema, dict) else schema
     if isinstance(kind, dict):
         return _layout(kind, depth + 1)

@@ -156,14 +156,6 @@ def _pair(first: str, second: str) -> Callable[[Coder, bool], Layout]:
     return make
 
 
-def _list(coder: Coder, outer: bool) -> Layout:
-    return List(coder_layout(coder.parts[0]), unordered=coder.name == "SetCoder")
-
-
-def _iterable(coder: Coder, outer: bool) -> Layout:
-    return iterable(coder_layout(coder.parts[0]))
-
-
 def _map(coder: Coder, outer: bool) -> Layout:
     key, value = map(coder_layout, coder.parts)
     if outer and _may_lack_a_length(coder.parts[1]):
@@ -174,10 +166,6 @@ def _map(coder: Coder, outer: bool) -> Layout:
 def _may_lack_a_length(coder: Coder) -> bool:
     """Whether values can end without their length in the outer context: a coder passes its context to its last part."""
     return coder.name in _LENGTH_FIRST or any(map(_may_lack_a_length, coder.parts[-1:]))
-
-
-def _nullable(coder: Coder, outer: bool) -> Layout:
-    return Nullable(coder_layout(coder.parts[0], outer), null_if=False)
 
 
 def _same(coder: Coder, outer: bool) -> Layout:
@@ -224,10 +212,16 @@ def _union(coder: Coder, outer: bool) -> Layout:
 
 _MAKERS: Final[dict[str, Callable[[Coder, bool], Layout]]] = {
     "KvCoder": _pair("key", "value"),
-    **dict.fromkeys(("ListCoder", "CollectionCoder", "SetCoder", "DequeCoder"), _list),
-    "IterableCoder": _iterable,
+    **dict.fromkeys(
+        ("ListCoder", "CollectionCoder", "DequeCoder"), lambda coder, outer: List(coder_layout(coder.parts[0]))
+    ),
+    "SetCoder": lambda coder, outer: List(coder_layout(coder.parts[0]), unordered=True),
+    "IterableCoder": lambda coder, outer: iterable(coder_layout(coder.parts[0])),
     **dict.fromkeys(("MapCoder", "SortedMapCoder"), _map),
-    **dict.fromkeys(("NullableCoder", "Combine$HolderCoder"), _nullable),
+    **dict.fromkeys(
+        ("NullableCoder", "Combine$HolderCoder"),
+        lambda coder, outer: Nullable(coder_layout(coder.parts[0], outer), null_if=False),
+    ),
     **dict.fromkeys(("DelegateCoder", "StringDelegateCoder"), _same),
     "LengthPrefixCoder": lambda coder, outer: framed(coder_layout(coder.parts[0], outer=True)),
     **dict.fromkeys(("WindowedValue$FullWindowedValueCoder", "WindowedValues$FullWindowedValueCoder"), _windowed),

@@ -223,8 +223,7 @@ def _table(k: Kryo, s: Input) -> Any:
 
 
 _FACTORIES: Final[dict[str, Factory]] = {
-    "UnmodifiableCollectionsSerializer": _view,
-    "SynchronizedCollectionsSerializer": _view,
+    **dict.fromkeys(("UnmodifiableCollectionsSerializer", "SynchronizedCollectionsSerializer"), _view),
     "ArraysAsListSerializer": arrays_as_list2,
     **{
         f"SubListSerializers${name}SubListSerializer": objects("list", _sub_list)
@@ -238,12 +237,8 @@ _FACTORIES: Final[dict[str, Factory]] = {
     "UUIDSerializer": uuid(lambda k: lambda s: uuid_text(k.fixed.u64(s), k.fixed.u64(s))),
     "DateSerializer": simple(wire.vlong_signed, "date"),
     "GregorianCalendarSerializer": objects("fields", _calendar),
-    "CollectionsEmptyListSerializer": empty("list"),
-    "CollectionsEmptySetSerializer": empty("set"),
-    "CollectionsEmptyMapSerializer": empty("map"),
-    "CollectionsSingletonListSerializer": singleton("list"),
-    "CollectionsSingletonSetSerializer": singleton("set"),
-    "CollectionsSingletonMapSerializer": singleton("map"),
+    **{f"CollectionsEmpty{kind}Serializer": empty(kind.lower()) for kind in ("List", "Set", "Map")},
+    **{f"CollectionsSingleton{kind}Serializer": singleton(kind.lower()) for kind in ("List", "Set", "Map")},
     "jodatime.JodaDateTimeSerializer": objects("fields", _joda_date_time),
     "jodatime.JodaIntervalSerializer": objects(
         "fields", lambda k, s: {"start": _instant(s), "end": _instant(s), "chronology": _chronology(s)}

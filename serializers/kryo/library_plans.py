@@ -80,10 +80,6 @@ def _counted(count: int) -> Make:
     return lambda p, asked: p.entries(asked, count) if asked.name in jdk.MAP_LIKE else p.elements(asked, count)
 
 
-def _enum_set(p: Plans, asked: Asked) -> KryoPlan | None:
-    return p.enum_set(asked, exact=True)
-
-
 def pattern(p: Plans, asked: Asked) -> KryoPlan | None:
     """A string and flags."""
     content = text(asked)
@@ -99,14 +95,6 @@ def _uuid(p: Plans, asked: Asked) -> KryoPlan | None:
 def _like(name: str) -> Make:
     """What another class has."""
     return lambda p, asked: p.as_class(name, asked)
-
-
-def _elements(p: Plans, asked: Asked) -> KryoPlan | None:
-    return p.elements(asked, "plain")
-
-
-def _sorted_elements(p: Plans, asked: Asked) -> KryoPlan | None:
-    return p.elements(asked, "plain", before=p.comparator())
 
 
 def _as_object(name: str) -> Make:
@@ -152,29 +140,25 @@ def _joda_fields(*names: str) -> Make:
 DATE: Final = JsonScalar("java.util.Date", "time", wrapped=True, quoted=True)
 _ISO: Final = JsonScalar("", "constant", names=('"ISO"',))
 _LIBRARY: Final[dict[str, Make]] = {
-    "UnmodifiableCollectionsSerializer": _view,
-    "SynchronizedCollectionsSerializer": _view,
+    **dict.fromkeys(("UnmodifiableCollectionsSerializer", "SynchronizedCollectionsSerializer"), _view),
     "ArraysAsListSerializer": arrays_as_list,
     "EnumMapSerializer": lambda p, asked: p.enum_map(asked),
-    "EnumSetSerializer": _enum_set,
+    "EnumSetSerializer": lambda p, asked: p.enum_set(asked, exact=True),
     "RegexSerializer": pattern,
     "URISerializer": lambda p, asked: text(asked),
     "UUIDSerializer": _uuid,
     "DateSerializer": _like("java.util.Date"),
-    "CollectionsEmptyListSerializer": _counted(0),
-    "CollectionsEmptySetSerializer": _counted(0),
-    "CollectionsEmptyMapSerializer": _counted(0),
-    "CollectionsSingletonListSerializer": _counted(1),
-    "CollectionsSingletonSetSerializer": _counted(1),
-    "CollectionsSingletonMapSerializer": _counted(1),
+    **{f"CollectionsEmpty{kind}Serializer": _counted(0) for kind in ("List", "Set", "Map")},
+    **{f"CollectionsSingleton{kind}Serializer": _counted(1) for kind in ("List", "Set", "Map")},
     "jodatime.JodaDateTimeSerializer": _joda_fields("time", "chronology", "zone"),
     "jodatime.JodaIntervalSerializer": _joda_fields("start", "end", "chronology"),
     "jodatime.JodaLocalDateSerializer": _joda("date"),
     "jodatime.JodaLocalTimeSerializer": _joda("time"),
     "jodatime.JodaLocalDateTimeSerializer": _joda("both"),
-    "guava.ImmutableListSerializer": _elements,
-    "guava.ImmutableSetSerializer": _elements,
-    "guava.ImmutableSortedSetSerializer": _sorted_elements,
+    **dict.fromkeys(
+        ("guava.ImmutableListSerializer", "guava.ImmutableSetSerializer"), lambda p, asked: p.elements(asked, "plain")
+    ),
+    "guava.ImmutableSortedSetSerializer": lambda p, asked: p.elements(asked, "plain", before=p.comparator()),
     "guava.ImmutableMapSerializer": _as_object("java.util.HashMap"),
     "guava.ImmutableSortedMapSerializer": _as_object("java.util.TreeMap"),
     "guava.ImmutableMultimapSerializer": _as_object("com.google.common.collect.ImmutableMap"),

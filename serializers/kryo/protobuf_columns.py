@@ -106,21 +106,9 @@ def _column(layout: Layout, wire: Callable[[Any], Any]) -> KryoColumn:
     return KryoColumn(layout, lambda rewritten: lambda value, out: wire(value))
 
 
-def _unsigned(value: Any) -> bytes:
-    return int(value).to_bytes(9, "big")
-
-
 def _instant(value: Any) -> Any:
     check_timestamp(value)
     return {"seconds": value.seconds, "nanos": value.nanos}
-
-
-def _duration(value: Any) -> Any:
-    return {"seconds": value.seconds, "nanos": value.nanos}
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _shape_string(layout: Layout) -> Shaper:
@@ -139,18 +127,20 @@ def _shape_string(layout: Layout) -> Shaper:
 
 
 _SCALARS: Final[dict[str, KryoColumn]] = {
-    "DOUBLE": _column(Number(pa.float64()), _itself),
-    "FLOAT": _column(Number(pa.float32()), _itself),
+    "DOUBLE": _column(Number(pa.float64()), lambda value: value),
+    "FLOAT": _column(Number(pa.float32()), lambda value: value),
     "BOOL": PRIMITIVES["boolean"],
     "STRING": KryoColumn(STRING.layout, _shape_string),
-    "BYTES": _column(BYTES.layout, _itself),
+    "BYTES": _column(BYTES.layout, lambda value: value),
     **dict.fromkeys(("INT32", "SINT32", "SFIXED32"), PRIMITIVES["int"]),
     **dict.fromkeys(("INT64", "SINT64", "SFIXED64", "UINT32", "FIXED32"), PRIMITIVES["long"]),
-    **dict.fromkeys(("UINT64", "FIXED64"), _column(_UNSIGNED, _unsigned)),
+    **dict.fromkeys(("UINT64", "FIXED64"), _column(_UNSIGNED, lambda value: int(value).to_bytes(9, "big"))),
 }
 _WELL_KNOWN: Final[dict[str, KryoColumn]] = {
     "Timestamp": _column(DATES["Instant"], _instant),
-    "Duration": _column(SCALARS["java.time.Duration"].layout, _duration),
+    "Duration": _column(
+        SCALARS["java.time.Duration"].layout, lambda value: {"seconds": value.seconds, "nanos": value.nanos}
+    ),
     **{name.removeprefix(WELL_KNOWN): _of(message_json, STRING) for name in FREE_FORM},
 }
 

@@ -162,10 +162,6 @@ def _relabelled(class_name: str, kind: str, k: Kryo, s: Input) -> Obj:
     return Obj(class_name, inner.kind, inner.value)
 
 
-def _iterable_wrapper(class_name: str) -> Body:
-    return lambda k, s, slot, generics: _relabelled(class_name, "list", k, s)
-
-
 def _hash_set1(class_name: str) -> Form:
     """A set of one element, field by field: its hash and the element."""
 
@@ -209,14 +205,6 @@ def _specialized(class_name: str, codes: str, registered: bool) -> Form:
     return Parts(class_name, plan, early=False)
 
 
-def _wrapped(class_name: str) -> Form:
-    return Holder(class_name, lambda k, s, generics: k.value(s))
-
-
-def _none(class_name: str) -> Form:
-    return Single(class_name, "wrapped", lambda k: lambda s: None, nullable=False)
-
-
 def _text(class_name: str) -> Form:
     return Single(class_name, "text", lambda k: wire.string, nullable=False)
 
@@ -229,10 +217,6 @@ def _final_text(java: str) -> Factory:
         return found.value if isinstance(found, Obj) else found
 
     return objects("text", read)
-
-
-def _unit(class_name: str) -> Form:
-    return Single(class_name, "text", lambda k: lambda s: "()")
 
 
 # ---- numbers, enumerations
@@ -268,12 +252,12 @@ def _enumeration(k: Kryo, s: Input) -> Any:
 
 _OTHERS: Final[dict[str, Factory]] = {
     **dict.fromkeys(
-        ("scala.Some", "scala.util.Left", "scala.util.Right", "scala.util.Success", "scala.util.Failure"), _wrapped
+        ("scala.Some", "scala.util.Left", "scala.util.Right", "scala.util.Success", "scala.util.Failure"),
+        lambda class_name: Holder(class_name, lambda k, s, generics: k.value(s)),
     ),
-    "scala.None$": _none,
-    "scala.Symbol": _text,
-    "scala.util.matching.Regex": _text,
-    "scala.runtime.BoxedUnit": _unit,
+    "scala.None$": lambda class_name: Single(class_name, "wrapped", lambda k: lambda s: None, nullable=False),
+    **dict.fromkeys(("scala.Symbol", "scala.util.matching.Regex"), _text),
+    "scala.runtime.BoxedUnit": lambda class_name: Single(class_name, "text", lambda k: lambda s: "()"),
     "scala.math.BigDecimal": objects("big_decimal", _big_decimal),
     "scala.math.BigInt": objects("big_integer", lambda k, s: _java_number(k, s, "big_integer")),
     "scala.Enumeration$Val": objects("fields", _enumeration),
@@ -281,9 +265,7 @@ _OTHERS: Final[dict[str, Factory]] = {
     IMMUTABLE + "WrappedString": _final_text("java.lang.String"),
     IMMUTABLE + "HashSet$HashSet1": _hash_set1,
     MUTABLE + "StringBuilder": _final_text("java.lang.StringBuilder"),
-    WRAPPERS + "SeqWrapper": _java_wrapper("list"),
-    WRAPPERS + "JListWrapper": _java_wrapper("list"),
-    WRAPPERS + "MapWrapper": _java_wrapper("map"),
-    WRAPPERS + "JMapWrapper": _java_wrapper("map"),
-    WRAPPERS + "IterableWrapper": _iterable_wrapper,
+    **dict.fromkeys((WRAPPERS + "SeqWrapper", WRAPPERS + "JListWrapper"), _java_wrapper("list")),
+    **dict.fromkeys((WRAPPERS + "MapWrapper", WRAPPERS + "JMapWrapper"), _java_wrapper("map")),
+    WRAPPERS + "IterableWrapper": lambda class_name: lambda k, s, slot, generics: _relabelled(class_name, "list", k, s),
 }
