@@ -69,26 +69,27 @@ class Version:
     """A process that runs one version of the product code.
 
     :param root: the directory of its packages.
+    :param worker: a script that answers each line with seconds and a result; both are JSON.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, worker: str = WORKER) -> None:
         environment = {**ENVIRONMENT, "PYTHONPATH": str(root)}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER], cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", worker], cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(self, task: str, path: Path, key: object) -> tuple[float, object]:
+    def run(self, *request: object) -> tuple[float, object]:
         """Seconds of processor time, and what came out."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([task, str(path), key]) + "\n")
+        self.process.stdin.write(json.dumps(request, default=str) + "\n")
         self.process.stdin.flush()
         seconds, result = json.loads(self.process.stdout.readline())
         return seconds, result
 
-    def seconds(self, task: str, path: Path, key: object) -> float:
+    def seconds(self, *request: object) -> float:
         """As :meth:`run`, without what came out."""
-        return self.run(task, path, key)[0]
+        return self.run(*request)[0]
 
     def __enter__(self) -> Version:
         return self
@@ -107,9 +108,9 @@ def write_forms(folder: Path, name: str, megabytes: float) -> None:
     write_rocksdb(folder / "rocksdb", pairs)
 
 
-def unpack(commit: str, folder: Path) -> None:
+def unpack(commit: str, folder: Path, packages: Sequence[str] = PACKAGES) -> None:
     """The packages of a commit."""
-    archive = subprocess.run(["git", "archive", commit, *PACKAGES], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    archive = subprocess.run(["git", "archive", commit, *packages], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     subprocess.run(["tar", "-x"], cwd=folder, input=archive.stdout, check=True)
 
 

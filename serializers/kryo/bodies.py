@@ -63,7 +63,9 @@ def _big_integer(s: Input) -> int | None:
         return None
     if n == 0:
         raise FormatError("a big number without bytes", offset=s.pos)
-    return int.from_bytes(wire.take(s, n, "a big number"), "big", signed=True)
+    begin = s.pos
+    s.pos = end = begin + n
+    return int.from_bytes(s.data[begin:end], "big", signed=True)
 
 
 def _big_decimal(s: Input) -> tuple[int, int] | None:

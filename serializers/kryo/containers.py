@@ -60,7 +60,7 @@ def collection5(kind: str, comparator: bool = False, nulls: bool = True) -> Fact
             element = k.class_reference(s)
             if element is None:
                 wire.spend(s, n)
-                items.extend([None] * n)
+                items.extend([k.null] * n)
                 return True
             read = element.read_or_null if nulls and wire.boolean(s) else element.read
         if n > s.end - s.pos:

@@ -20,9 +20,9 @@ from typing import Any, NoReturn
 from serializers.classes import ClassModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import wire
-from serializers.kryo.forms import Parts, Single
+from serializers.kryo.forms import Parts, Single, text_reader
 from serializers.kryo.hierarchy import DeclaredField, upper_bound
-from serializers.kryo.json import PLAIN, string_text
+from serializers.kryo.json import string_text
 from serializers.kryo.pojo_fields import UNDECIDED, ZERO
 from serializers.kryo.reader import Form, Generics, Kryo
 from serializers.kryo.wire import Input
@@ -78,8 +78,7 @@ def primitive(k: Kryo, name: str) -> FieldReader:
 
 def as_text(k: Kryo, read: FieldReader, type_: type) -> FieldReader:
     """What is read, or, if the reader writes JSON, its text."""
-    write = PLAIN[type_]
-    return (lambda s: write(read(s))) if k.writes else read
+    return text_reader(read, type_) if k.writes else read
 
 
 def written(model: ClassModel) -> Form:
@@ -97,7 +96,7 @@ def _written(k: Kryo, form: str) -> FieldReader:
     if form == "object":
         return k.value
     if form == "string":
-        return (lambda s: None if (text := wire.string(s)) is None else string_text(text)) if k.writes else wire.string
+        return (lambda s: k.null if (text := wire.string(s)) is None else string_text(text)) if k.writes else wire.string
     fixed, i32, i64 = k.fixed, wire.vint_signed, wire.vlong_signed
     return as_text(k, *{
         "boolean": (wire.boolean, bool), "byte": (wire.i8, int), "short": (fixed.i16, int), "char": (fixed.char, str),
@@ -165,7 +164,7 @@ def _reader(k: Kryo, field: WrittenField) -> FieldReader:
     if type_.is_primitive:
         return primitive(k, type_.name)
     if type_.name == ZERO:
-        return lambda s: _zero(s, field.key)
+        return lambda s: _zero(k, s, field.key)
     if field.is_undecided:
         return lambda s: _undecided(type_.name)
     if type_.name == "?":
@@ -182,9 +181,9 @@ def _with_class(k: Kryo, s: Input) -> Any:
     start = s.pos
     type_ = k.class_reference(s)
     if type_ is None:
-        return None
+        return k.null
     value = type_.read(s)
-    if value is None:
+    if value is k.null:
         raise FormatError(f"a null after the class {type_.name}", offset=start)
     return value
 
@@ -193,12 +192,13 @@ def _undecided(name: str) -> NoReturn:
     raise UndecodableError(f"the type of a field is {name}")
 
 
-def _zero(s: Input, name: str) -> None:
+def _zero(k: Kryo, s: Input, name: str) -> Any:
     if wire.i8(s) != 0:
         raise UndecodableError(
             f"the field {name} has a value, after values that did not decide its type",
             advice="give the classes of the job with --classpath",
         )
+    return k.null
 
 
 def _bound(scope: Scope, key: Any) -> str | None:

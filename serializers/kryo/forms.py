@@ -2,10 +2,10 @@
 
 A form says once what the bytes are. ``values`` closes over what a class needs and gives a reader of :class:`Obj`, ``texts``
 one of JSON as ``json.py`` would write it. A text is that of an object inside of others, so it has its class where that
-is not known; null is ``None``. :class:`Direct` reads whole values this way.
+is not known; null is ``None``. ``direct.py`` reads whole values this way.
 
-A text does not say where it will be, so an object that contains itself has none. It, and a body that is not a form, makes
-``Direct`` give up: the value is then read as a value first. The same holds for whatever is wrong with the bytes.
+A text does not say where it will be, so an object that contains itself has none. For it, and for a body that is not a form,
+the value has to be read as a value first (:class:`NotDirectError`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import Any, Final, NoReturn
 
 from serializers.kryo import jackson
 from serializers.kryo.json import MAX_PARTS, PLAIN, SCALARS, WITHOUT_CLASS, quoted, string_text
-from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Read, Scalar, Type, marked
+from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Read, Scalar
 from serializers.kryo.values import CLASSES, Obj
-from serializers.kryo.wire import Input
-from stateextract.errors import StateExtractError
+from serializers.kryo.wire import Input, zigzag_int, zigzag_long
 
 Fill = Callable[[Kryo, Input, Generics, list[Any]], bool]
 """Reads the elements, or the pairs of a map, into a list; false for null."""
@@ -26,13 +25,13 @@ Fill = Callable[[Kryo, Input, Generics, list[Any]], bool]
 Plan = Callable[[Kryo, Generics, Any], tuple[Any, list[tuple[str, Callable[[Input], Any]]]]]
 """The scope inside of an object, and its fields with their readers, by type arguments and the scope around it."""
 
-_MOST_BYTES: Final = 1 << 20
-"""Larger values are not written directly: so little memory is needed to find out that a text would be too large."""
 _MOST_CHARACTERS: Final = 4 * MAX_PARTS
 """Of all texts with parts, so those inside of others count again."""
 _FEW: Final = 16
 _LONGEST_NAME: Final = 256
-_NOTHING: Final = memoryview(b"")
+NULL: Final = "null"
+_SMALL: Final = tuple(str((n >> 1) ^ -(n & 1)) for n in range(128))
+"""The JSON of numbers in zigzag of one byte."""
 
 
 class Plain(Form):
@@ -57,17 +56,33 @@ class Plain(Form):
         return Scalar(lambda s, generics=None: made(read(s)))
 
     def texts(self, k: Kryo, whole: bool = False) -> Scalar:
-        read, write = self.read(k), PLAIN[self.type]
+        read = self.read(k)
         if self.type is str:
 
-            def text(s: Input, generics: Generics = None) -> str | None:
+            def text(s: Input, generics: Generics = None) -> str:
                 value = read(s)
                 if value is None:
-                    return None
+                    return NULL
                 return quoted(value) if value.isascii() else string_text(value)
 
             return Scalar(text)
-        return Scalar(lambda s, generics=None: write(read(s)))
+        return Scalar(text_reader(read, self.type))
+
+
+def text_reader(read: Callable[[Input], Any], type_: type) -> Read:
+    """What reads the JSON of what a function reads; ``type_`` is one of :data:`PLAIN`."""
+    write = PLAIN[type_]
+    if read is not zigzag_int and read is not zigzag_long:
+        return lambda s, generics=None: write(read(s))
+
+    def number(s: Input, generics: Generics = None) -> str:
+        pos = s.pos
+        if pos < s.end and (byte := s.data[pos]) < 0x80:
+            s.pos = pos + 1
+            return _SMALL[byte]
+        return write(read(s))
+
+    return number
 
 
 class Single(Form):
@@ -109,13 +124,13 @@ class Single(Form):
 
     def texts(self, k: Kryo, whole: bool = False) -> Scalar | Body:
         if len(self.class_name) > _LONGEST_NAME:
-            return _not_direct
+            return not_direct
         read, nullable, write = self._reader(k), self.nullable, self.write
         before, after = ("", "") if whole or self.kind in WITHOUT_CLASS else (_valued(self.class_name), "}")
 
-        def text(s: Input, generics: Generics = None) -> str | None:
+        def text(s: Input, generics: Generics = None) -> str:
             found = read(s)
-            return None if found is None and nullable else before + write(found) + after
+            return NULL if found is None and nullable else before + write(found) + after
 
         return Scalar(text)
 
@@ -144,11 +159,9 @@ class Items(Form):
     def texts(self, k: Kryo, whole: bool = False) -> Body:
         fill = self.fill
 
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str | None:
-            items: list[Any] = []
-            if not fill(k, s, generics, items):
-                return None
-            return _joined(s, "[", ",", [item or "null" for item in items] if None in items else items, "]")
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str:
+            items: list[str] = []
+            return _joined(s, "[", ",", items, "]") if fill(k, s, generics, items) else NULL
 
         return body
 
@@ -176,16 +189,16 @@ class Entries(Form):
     def texts(self, k: Kryo, whole: bool = False) -> Body:
         fill = self.fill
 
-        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str | None:
-            pairs: list[Any] = []
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str:
+            pairs: list[tuple[str, str]] = []
             if not fill(k, s, generics, pairs):
-                return None
+                return NULL
             for key, _ in pairs:
                 # The text of a string, which does not begin with $.
                 if type(key) is not str or key[0] != '"' or key[1] == "$":
-                    entries = [f'{{"key":{key or "null"},"value":{value or "null"}}}' for key, value in pairs]
+                    entries = [f'{{"key":{key},"value":{value}}}' for key, value in pairs]
                     return _joined(s, "[", ",", entries, "]")
-            return _joined(s, "{", ",", [f"{key}:{value or 'null'}" for key, value in pairs], "}")
+            return _joined(s, "{", ",", [f"{key}:{value}" for key, value in pairs], "}")
 
         return body
 
@@ -217,7 +230,7 @@ class Parts(Form):
 
     def texts(self, k: Kryo, whole: bool = False) -> Body:
         if len(self.class_name) > _LONGEST_NAME or jackson.is_class(self.class_name):
-            return _not_direct
+            return not_direct
         start, first = ("{", "{") if whole else (_class(self.class_name), f"{_class(self.class_name)},")
         planned = _planned(k, self.plan, lambda i, name: f"{',' if i else first}{string_text(name)}:")
 
@@ -227,7 +240,7 @@ class Parts(Form):
             s.scope, plan = planned(generics, before)
             for name, read in plan:
                 parts.append(name)
-                parts.append(read(s) or "null")
+                parts.append(read(s))
             s.scope = before
             return _joined(s, "" if parts else start, "", parts, "}")
 
@@ -273,7 +286,7 @@ class Holder(Form):
         read, (before, after) = self.read, ("", "") if whole else (_valued(self.class_name), "}")
 
         def body(k: Kryo, s: Input, slot: int, generics: Generics) -> str:
-            return _joined(s, before, "", [read(k, s, generics) or "null"], after)
+            return _joined(s, before, "", [read(k, s, generics)], after)
 
         return body
 
@@ -291,98 +304,12 @@ def _joined(s: Input, before: str, between: str, parts: list[str], after: str) -
     """A text of several, whose characters are counted: an object that others refer to may be in it many times."""
     if len(parts) > _FEW and sum(map(len, parts)) > _MOST_CHARACTERS:
         raise NotDirectError
-    text = f"{before}{between.join(parts)}{after}"
+    text = before + between.join(parts) + after
     s.written = written = s.written + len(text)
     if written > _MOST_CHARACTERS:
         raise NotDirectError
     return text
 
 
-def _not_direct(k: Kryo, s: Input, slot: int, generics: Generics) -> NoReturn:
+def not_direct(k: Kryo, s: Input, slot: int, generics: Generics) -> NoReturn:
     raise NotDirectError
-
-
-# ---- whole values
-
-
-class _Writing(Kryo):
-    writes = True
-
-    def body_of(self, body: Body | Form) -> Body | Scalar:
-        return _not_direct if callable(body) else body.texts(self)
-
-
-class Direct:
-    """Reads values as class and JSON."""
-
-    def __init__(self, kryo: Kryo) -> None:
-        self.kryo = _Writing(
-            kryo.flavour, kryo.registrations, kryo.classes.models, kryo.chill, kryo.protobuf, resolve=kryo.resolve
-        )
-        self.whole: dict[Type | int, tuple[str, Read]] = {}
-        """What reads objects that are in no other ones, by their type, and by the byte that represents it."""
-        self.spare: list[Input] = []
-        self.pause = self.wait = 0
-
-    def read(self, data: memoryview, pos: int, end: int) -> tuple[str, str, int] | None:
-        """The class, its JSON and the position after a value; ``None``: read it as a value."""
-        if self.wait:
-            # Values of a state are alike, so the next ones will not succeed either.
-            self.wait -= 1
-            return None
-        s = self.spare.pop() if self.spare else Input(_NOTHING, 0, 0)
-        s.data, s.pos, s.end = data, pos, end if end - pos < _MOST_BYTES else pos + _MOST_BYTES
-        try:
-            known = self.whole.get(data[pos]) if pos < end else None
-            if known is None:
-                known = self._whole(s)
-            else:
-                s.pos = pos + 1
-            name, read = known
-            text = read(s)
-        except (StateExtractError, NotDirectError, RecursionError):
-            text = None
-        if text is None or len(text) > MAX_PARTS:
-            self.pause = min(2 * self.pause + 1, 63)
-            self.wait = self.pause
-            return None
-        behind = s.pos
-        self.pause = s.written = s.free = 0
-        if s.refs:
-            s.refs.clear()
-        if s.names:
-            s.names.clear()
-        s.data = _NOTHING
-        self.spare.append(s)
-        return name, text, behind
-
-    def _whole(self, s: Input) -> tuple[str, Read]:
-        """The class that comes next, and what reads an object of it that is in no other one."""
-        pos = s.pos
-        type_ = self.kryo.class_reference(s)
-        if type_ is None or type_.form is None:
-            raise NotDirectError
-        if type_ in self.whole:
-            return self.whole[type_]
-        body = type_.form.texts(self.kryo, whole=True)
-        if not isinstance(body, Scalar):
-            read = marked(body, self.kryo) if type_.references else lambda s: body(self.kryo, s, -1, None)
-        else:
-            read = _marked_whole(body.read) if type_.references else body.read
-        found = self.whole[type_] = type_.form.class_name, read
-        if s.pos == pos + 1:
-            self.whole[s.data[pos]] = found
-        return found
-
-
-def _marked_whole(scalar: Read) -> Read:
-    """What reads a value without parts that no other one refers to."""
-
-    def read(s: Input) -> Any:
-        pos = s.pos
-        if pos >= s.end or s.data[pos] != 1:
-            raise NotDirectError
-        s.pos = pos + 1
-        return scalar(s)
-
-    return read

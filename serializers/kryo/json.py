@@ -47,6 +47,7 @@ from stateextract.printable import json_escapes
 MAX_PARTS: Final = 1 << 21
 """Brackets, names and values of one text. Objects that refer to each other can have a text of any length."""
 MAX_CHARACTERS: Final = 1 << 27
+_LONG: Final = 1 << 63
 
 
 class Quoted(str):
@@ -175,8 +176,10 @@ class _Writer:
 
 def decimal_text(value: tuple[int, int]) -> str:
     """``BigDecimal.toString()``."""
-    _check_digits(value[0])
-    return big_decimal_text(*value)
+    unscaled, scale = value
+    if not -_LONG < unscaled < _LONG:
+        _check_digits(unscaled)
+    return big_decimal_text(unscaled, scale)
 
 
 def _big_integer(value: int) -> str:

@@ -54,7 +54,7 @@ class Form:
         raise NotImplementedError
 
     def texts(self, k: Kryo, whole: bool = False) -> Body | Scalar:
-        """What reads a value as JSON inside of other JSON, with its class where that is not known; ``None`` is null.
+        """What reads a value as JSON inside of other JSON, with its class where that is not known.
 
         :param whole: not inside of other JSON, so without the class.
         """
@@ -94,11 +94,12 @@ class Type:
         else:
             self.body = found
             self.read = marked(found, k) if references else lambda s, generics=None: found(k, s, -1, generics)
-        self.read_or_null: Read = self.read if references else _nullable(self.read)
+        self.read_or_null: Read = self.read if references else _nullable(self.read, k.null)
 
 
 def marked(body: Body, k: Kryo) -> Read:
     """An object behind its mark."""
+    null = k.null
 
     def read(s: Input, generics: Generics = None) -> Any:
         pos, refs = s.pos, s.refs
@@ -106,6 +107,8 @@ def marked(body: Body, k: Kryo) -> Read:
             s.pos = pos + 1
         else:
             mark = vint(s)
+            if mark == 0:
+                return null
             if mark != 1:
                 return _earlier(s, mark)
         slot, depth = len(refs), s.depth
@@ -139,7 +142,7 @@ def _marked_scalar(scalar: Read, body: Body, k: Kryo) -> Read:
     return read
 
 
-def _nullable(read: Read) -> Read:
+def _nullable(read: Read, null: Any) -> Read:
     """An object of a class without marks where a null may be."""
 
     def nullable(s: Input, generics: Generics = None) -> Any:
@@ -147,15 +150,13 @@ def _nullable(read: Read) -> Read:
         mark = vint(s)
         if mark > 1:
             raise FormatError(f"the mark {mark} of a value that may be null", expected="0 or 1", offset=start)
-        return read(s, generics) if mark else None
+        return read(s, generics) if mark else null
 
     return nullable
 
 
 def _earlier(s: Input, mark: int) -> Any:
-    """Null, or an object that was read before."""
-    if mark == 0:
-        return None
+    """An object that was read before."""
     if mark - 2 >= len(s.refs) or s.refs[mark - 2] is PENDING:
         raise FormatError(f"a reference to object {mark - 2}, which has not been read", offset=s.pos)
     return s.refs[mark - 2]
@@ -195,6 +196,8 @@ class Kryo:
 
     writes = False
     """Whether texts come out instead of values."""
+    null: Any = None
+    """What comes out for null."""
 
     def __init__(
         self,
@@ -234,7 +237,8 @@ class Kryo:
 
     def _value(self) -> Read:
         class_reference = self.class_reference
-        reads: dict[int, Read] = {0: lambda s, generics: None}
+        null = self.null
+        reads: dict[int, Read] = {0: lambda s, generics: null}
 
         def value(s: Input, generics: Generics = None) -> Any:
             pos = s.pos
@@ -246,7 +250,7 @@ class Kryo:
                     return read(s, generics)
             found = class_reference(s)
             if found is None:
-                return None
+                return null
             if s.pos == pos + 1:
                 reads[s.data[pos]] = found.read
             return found.read(s, generics)

@@ -21,12 +21,13 @@ MAX_FREE: Final = 1 << 22
 """Elements of one value that have no bytes of their own: nulls of a list of nulls, copies of what is elsewhere."""
 
 
+_NOTHING: Final = memoryview(b"")
 _ASCII: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]").match
 """A string in ASCII, whose last byte has the highest bit."""
 _SEVEN_BITS: Final = bytes(i & 0x7F for i in range(256))
-_NINE: Final = struct.Struct("9B").unpack_from
-_TOPS: Final = sum(0x80 << 7 * i for i in range(8))
-"""The highest bits of eight bytes where seven bits of each count."""
+_NINE: Final = struct.Struct("<4HB").unpack_from
+_PAIRS: Final = 2 * [n for high in range(128) for n in 2 * [*range(high << 7, (high + 1) << 7)]]
+"""The numbers of two bytes of which seven bits count."""
 
 
 class Pending:
@@ -60,6 +61,14 @@ class Input:
         self.names: list[str] = []
         self.depth = self.free = self.written = 0
         self.scope: tuple[tuple[Any, str], ...] = ()
+
+    def clear(self) -> None:
+        """Make ready for the next value."""
+        self.data, self.free, self.written = _NOTHING, 0, 0
+        if self.refs:
+            self.refs.clear()
+        if self.names:
+            self.names.clear()
 
 
 def truncated(what: str, at: int) -> TruncatedError:
@@ -136,11 +145,10 @@ def vlong(s: Input) -> int:
         s.pos = pos + 1
         return byte
     if end - pos > 8:
-        a, b, c, d, e, f, g, h, i = _NINE(data, pos)
-        if a & b & c & d & e & f & g & h > 0x7F:
+        a, b, c, d, last = _NINE(data, pos)
+        if a & b & c & d & 0x8080 == 0x8080:
             s.pos = pos + 9
-            low, high = a + (b << 7) + (c << 14) + (d << 21), e + (f << 7) + (g << 14) + (h << 21)
-            return low + (high << 28) + (i << 56) - _TOPS  # type: ignore[no-any-return]
+            return _PAIRS[a] + (_PAIRS[b] << 14) + (_PAIRS[c] << 28) + (_PAIRS[d] << 42) + (last << 56)  # type: ignore[no-any-return]
     value = shift = 0
     while pos < end:
         byte = data[pos]

@@ -140,7 +140,7 @@ class Target:
 
     def record_changes(self, counts: ChangeCounts) -> None:
         """The current values of the decoder's counters."""
-        self.counters.counts += ChangeCounts(**{name: counts[name] - self.counted[name] for name in counts})
+        self.counters.counts += counts - self.counted
         self.counted = counts + ChangeCounts()
 
     def raw(self, key_group: int | None, part: int, entries: int | None, data: bytes, reason: str) -> None:

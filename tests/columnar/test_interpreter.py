@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar import interpreter
-from stateextract.columnar.convert.policy import ChangeCounts
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
+from stateextract.columnar.decode.decoder import Stop, make_decoder
 from stateextract.columnar.interpreter import MAX_EMPTY, NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import (
     BigInteger,
@@ -38,6 +39,7 @@ from stateextract.columnar.layout import (
     walk,
 )
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
+from stateextract.files.block import Block
 from tests.columnar.strategies import (
     encode,
     expected,
@@ -459,3 +461,16 @@ def test_noise_never_does_more_than_fail(layout: Layout, data: bytes) -> None:
 def test_columns_are_told_without_building_types(layout: Layout) -> None:
     for node in walk(layout):
         assert has_column(node) is makes_column(node) is (node.wire_type is not None)
+
+
+def test_entries_that_are_cut_off_or_wrong_are_not_counted() -> None:
+    layout = struct(text=UTF, constant=Skip(expect=b"\x07"), number=I8)
+    good, wrong = bytes.fromhex("0003edb8800701"), bytes.fromhex("0003edb88008")
+    decoder = make_decoder(layout, Policy(), engine="interpreter")
+    data = good * 2 + wrong
+    first = decoder.decode(Block.of(data), 0, 13, 9)
+    assert (first.stop, first.entries, first.pos, decoder.counts) == (Stop.NEED_INPUT, 1, 7, ChangeCounts(lone_surrogates=1))
+    with pytest.raises(FormatError):
+        decoder.decode(Block.of(data), 7, len(data), 9)
+    assert decoder.counts == ChangeCounts(lone_surrogates=2)
+    assert decoder.flush().to_pylist() == [{"text": "\ufffd", "number": 1}] * 2

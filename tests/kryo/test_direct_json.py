@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import random
+from typing import Any, NoReturn
 
 import pytest
 
 from serializers.classes import ClassModels
-from serializers.kryo.forms import Direct
+from serializers.kryo.direct import Direct
 from serializers.kryo.json import json_text
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of
+from serializers.kryo.shapes import ANY, class_and_json_of
 from serializers.kryo.snapshot import registrations
 from serializers.kryo.values import class_of
+from stateextract.columnar.convert.policy import ChangeCounts
+from stateextract.columnar.layout import Python
+from stateextract.columnar.value_reader import ValueReader
 from tests.kryo.test_limits import mutated
 from tests.kryo.test_vectors import ALL
 from tests.kryo.writer import MODELS, SERIALIZERS, written
 from tests.kryo.zoo import FLAVOURS, Vector, snapshot_of
 from tests.writers.flink_writer import varint
 
+NODE = Python(lambda *_: (None, 0), ANY.layout.arrow_type, ANY.layout)
+
+
+class NotWrittenError(Exception):
+    """A value was not written directly."""
+
+
+def refuse(r: ValueReader, counts: ChangeCounts) -> NoReturn:
+    raise NotWrittenError
+
 
 def is_written(kryo: Kryo, direct: Direct, data: bytes) -> bool:
     """Whether a value was written directly; then class, text and end are those of the value."""
     direct.wait = 0
-    found = direct.read(memoryview(data), 0, len(data))
-    if found is None:
+    reader, counts = ValueReader(data), ChangeCounts()
+    try:
+        found = direct.decoder(NODE, refuse)(reader, counts)
+    except NotWrittenError:
+        assert (reader.pos, counts) == (0, ChangeCounts())
         return False
     value, end = kryo.read(data, 0, len(data))
-    assert found == (class_of(value), json_text(value), end)
+    expected = ChangeCounts()
+    assert found == class_and_json_of(ANY.layout)(class_of(value), json_text(value), expected)
+    assert (reader.pos, counts) == (end, expected)
     return True
 
 
@@ -85,8 +105,14 @@ def test_it_waits_after_values_that_it_does_not_write() -> None:
     kryo = kryo_of(2, registrations(snapshot_of("java.util.ArrayList"), 2), ClassModels({}))
     direct = Direct(kryo)
     cycle, empty = b"\x57\x01\x01\x57\x02", b"\x57\x01\x00"
-    assert [direct.read(cycle, 0, 5) is None for _ in range(4)] == [True] * 4
+    tried: list[bytes] = []
+
+    def read(data: bytes) -> Any:
+        return direct.decoder(NODE, lambda r, counts: tried.append(data))(ValueReader(data), ChangeCounts())
+
+    assert [read(cycle) for _ in range(4)] == [None] * 4
+    assert tried == [cycle] * 4
     assert direct.pause > direct.wait >= 1
-    found = [direct.read(empty, 0, 3) for _ in range(direct.wait + 2)]
-    assert found[-1] == ("java.util.ArrayList", "[]", 3)
+    found = [read(empty) for _ in range(direct.wait + 2)]
+    assert found[-1] == {"class": "java.util.ArrayList", "json": "[]"}
     assert direct.pause == 0

@@ -12,6 +12,7 @@ MAX_DIGIT_BYTES: Final = 1 << 16
 
 # Python refuses to print more digits than 4300 at once, and few of them is quickest anyway.
 _CHUNK_DIGITS: Final = 1000
+_FEW_DIGITS: Final = 1 << 63
 
 
 def big_integer_text(number: int) -> str:
@@ -21,12 +22,14 @@ def big_integer_text(number: int) -> str:
 
 def big_decimal_text(unscaled: int, scale: int) -> str:
     """``BigDecimal.toString()``: the number ``unscaled × 10^-scale``, with an exponent where Java writes one."""
-    sign, digits = ("-" if unscaled < 0 else ""), _digits(abs(unscaled))
+    sign, number = ("-", -unscaled) if unscaled < 0 else ("", unscaled)
+    digits = str(number) if number < _FEW_DIGITS else _digits(number)
     if scale == 0:
         return sign + digits
     exponent = len(digits) - 1 - scale
     if scale > 0 and exponent >= -6:
-        digits = digits.rjust(scale + 1, "0")
+        if exponent < 0:
+            digits = digits.rjust(scale + 1, "0")
         return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{sign}{digits[0]}{fraction}E{exponent:+}"

@@ -111,7 +111,7 @@ class Policy:
 
 @dataclass
 class ChangeCounts:
-    """How many values were changed. A small counter with fixed names: ``+``, ``+=`` and ``[name]`` work as expected.
+    """How many values were changed. A small counter with fixed names: ``+``, ``-``, ``+=`` and ``[name]`` work as expected.
 
     :param lone_surrogates: lone UTF-16 surrogates replaced by U+FFFD (not strings).
     :param sub_microsecond: timestamps that lost digits below the microsecond.
@@ -143,6 +143,9 @@ class ChangeCounts:
 
     def __add__(self, other: ChangeCounts) -> ChangeCounts:
         return ChangeCounts(**{name: self[name] + other[name] for name in self})
+
+    def __sub__(self, other: ChangeCounts) -> ChangeCounts:
+        return ChangeCounts(**{name: self[name] - other[name] for name in self})
 
     def __iadd__(self, other: ChangeCounts) -> ChangeCounts:
         # The interpreter adds once per value, and there is seldom anything to add.

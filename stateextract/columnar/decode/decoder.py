@@ -11,6 +11,7 @@ and no Flink. Imports Numba only when a kernel decoder is made.
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -40,7 +41,6 @@ BATCH_BYTES = 32 << 20
 _FIRST_ROWS = 1 << 10
 _MAX_DATA = (1 << 31) - 64  # Arrow's int32 offsets
 _ENDLESS = 1 << 62
-_NO_CHANGES = vars(ChangeCounts())
 
 
 class Stop(Enum):
@@ -495,34 +495,42 @@ class InterpreterDecoder:
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         values, keep, least = self.values, self.keep, self.least_room
         counts, empty = ChangeCounts(), Empty(self.most_room)
-        changes = vars(counts)
-        reader = ValueReader(data.view, pos, end, empty=empty)
         read = decoder_of(self.layout)
         rows = min(limit, max(self.batch_rows - len(values), 0)) if keep else limit
+        reader = ValueReader(data.view, pos, end, empty=empty)
         # Where the batch is full; what takes no bytes takes room all the same.
         full, room, most_room = pos + self.batch_bytes - self.bytes, self.room, self.batch_room
         try:
             for entries in range(rows):
                 if pos >= full or room >= most_room:
                     return Progress(Stop.FULL, entries, pos, rows=entries)
-                try:
-                    value = read(reader, counts)
-                except TruncatedError:
-                    return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
+                value = read(reader, counts)
                 if keep:
                     values.append(value)
                     full -= empty.values
                     room += empty.room + least
-                    if changes != _NO_CHANGES:
-                        self.counts += counts
-                        changes.update(_NO_CHANGES)
                 else:
                     full += reader.pos - pos
                 empty.values = empty.room = 0
                 pos = reader.pos
             return Progress(Stop.DONE if rows == limit else Stop.FULL, rows, pos, rows=rows)
+        except StateExtractError as error:
+            if counts:
+                counts -= self._counted(data, pos, end)
+            if not isinstance(error, TruncatedError):
+                raise
+            return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
         finally:
             self.bytes, self.room = self.batch_bytes - (full - pos), room
+            if keep:
+                self.counts += counts
+
+    def _counted(self, data: Block, pos: int, end: int) -> ChangeCounts:
+        """What an entry that is cut off or wrong counts before that is noticed."""
+        counts = ChangeCounts()
+        with suppress(StateExtractError):
+            interpret(self.layout, data.view, pos, end, counts, Empty(self.most_room))
+        return counts
 
     @property
     def is_full(self) -> bool:

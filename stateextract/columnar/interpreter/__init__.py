@@ -618,7 +618,7 @@ def _python(node: Python) -> Decode:
             empty.take(0, r.base + begin)
         return value
 
-    return decode
+    return decode if node.faster is None else node.faster(node, decode)
 
 
 DECODERS: Final[dict[type[Layout], Callable[[Any], Decode]]] = {
