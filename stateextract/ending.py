@@ -1,13 +1,16 @@
-"""Ends by signal: SIGTERM and SIGHUP become an exception, so that a job cleans up as it does after Ctrl+C.
+"""Ends that are not the normal one: by a signal, and because standard output takes no more.
 
 Containers are stopped with SIGTERM, and the end of a terminal session sends SIGHUP. By default both end a process at once.
+Here they become an exception, so that a job cleans up as it does after Ctrl+C.
 """
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -30,6 +33,29 @@ class Terminated(KeyboardInterrupt):
 def exit_code_of(error: BaseException | None) -> ExitCode:
     """Exit code of a command that an interrupt ended."""
     return error.exit_code if isinstance(error, Terminated) else ExitCode.INTERRUPTED
+
+
+def silence_stdout() -> None:
+    """What is still in the buffer of standard output must not fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def printing_about_a_result(complain: Callable[[str], object], written: bool = True) -> Iterator[None]:
+    """The block prints about a result that is written. The exit code is that of the result, printed or not.
+
+    :param complain: prints a message on standard error.
+    :param written: ``False``: what the block prints is the only result, so an error is one.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if not written:
+            raise
+        silence_stdout()
+        if not isinstance(error, BrokenPipeError):
+            complain(f"Warning: the result is written, but standard output fails: {error.strerror}.")
 
 
 @contextmanager

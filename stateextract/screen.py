@@ -5,10 +5,12 @@ Depends on rich for the console; the layout of tables is ours: rich breaks words
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.cells import cell_len, chop_cells
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -31,6 +33,10 @@ _BOLD = Style(bold=True)
 
 class Screen(Console):
     """A console of rich's that shows all text as :func:`printable` does."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """The caller decides what a closed pipe means; rich would end the process on its own."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)

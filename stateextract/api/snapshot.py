@@ -306,7 +306,8 @@ class Snapshot:
 class UnnamedState:
     """State of an operator that has no name of its own.
 
-    :param kind: ``coordinator``, ``raw`` or ``channel``; ``keyed`` for handles of a kind that this version does not read.
+    :param kind: ``coordinator``, ``raw`` or ``channel``; ``keyed`` for handles of a kind that this version does not read; ``-``
+        of an operator whose entry in ``_metadata`` is corrupt.
     :param form: the same in words; :param size: in bytes, if known; :param handles: how many handles.
     :param status: a word of ``docs/exit-codes.md``.
     :param reason: why it is not read; ``None`` of a coordinator, which :attr:`Operator.coordinator` reads.
@@ -436,7 +437,7 @@ class Operator:
         return [
             UnnamedState(e.kind, e.form, e.size, e.handles, e.status, api_door().reason(e.reason))
             for e in self._inventory.entries
-            if e.state is None and e.kind != "-" and not any(e is s.entry for s in self._inventory.nameless)
+            if e.state is None and e.status is not Status.EMPTY and not any(e is s.entry for s in self._inventory.nameless)
         ]
 
     @property

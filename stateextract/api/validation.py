@@ -25,7 +25,7 @@ from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.outcome import Status
 from stateextract.printable import agreeing, pluralize
 from stateextract.snapshot.content import Content
-from stateextract.snapshot.coverage import UNSUPPORTED
+from stateextract.snapshot.coverage import CANNOT_BE_READ, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.snapshot.inventory import has_row_key
 from stateextract.state.bodies.body import BodyKind
@@ -170,20 +170,14 @@ class Validation:
         inventory = operator._inventory
         nameless = [state.entry for state in inventory.nameless]
         for entry in inventory.entries:
-            if entry.kind == COORDINATOR:
+            if entry.state is None and entry.status in CANNOT_BE_READ and entry not in nameless:
+                status = UNCHECKED if entry.status == UNSUPPORTED else entry.status
+                finding = Finding(operator.label, operator.id, None, None, entry.form, status, size=entry.size or 0)
+                finding.reason = entry.reason
+                yield finding
+            elif entry.kind == COORDINATOR:
                 # Its bytes are in _metadata and were read with it; what fits none of the known forms stays bytes.
                 yield Finding(operator.label, operator.id, None, None, "coordinator", size=entry.size or 0)
-            elif entry.state is None and entry.status == UNSUPPORTED and entry not in nameless:
-                yield Finding(
-                    operator.label,
-                    operator.id,
-                    None,
-                    None,
-                    entry.form,
-                    UNCHECKED,
-                    size=entry.size or 0,
-                    reason=entry.reason,
-                )
 
     # -- files
 

@@ -17,7 +17,7 @@ import click
 
 from stateextract.cli.options import Settings, complain, door_of
 from stateextract.doors import read_at
-from stateextract.ending import exit_code_of
+from stateextract.ending import exit_code_of, silence_stdout
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode
 from stateextract.printable import encode_any_text, nearest
@@ -112,8 +112,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (BrokenPipeError, SystemExit):  # click makes this of that, and of nothing else
-        # What is still in the buffer must not fail again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence_stdout()
         return ExitCode.READER_GONE
     except click.exceptions.Exit as exit_:
         return exit_.exit_code

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
+from stateextract.cli.options import complain, rows_format_option
 from stateextract.cli.reading import config_option, job_options, opened
 from stateextract.cli.stats import read_text, written
+from stateextract.ending import printing_about_a_result
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, Verdict, exit_code_of_check
 from stateextract.printable import agreeing, named, pluralize, sentence
@@ -123,17 +124,18 @@ def check(
 
         refuse_inside(output, old.path)
         written(Path(output), _page(report, old.path, command))
-    if format_ != "text":
-        from stateextract.cli.row_tables import print_document
+    with printing_about_a_result(complain, output is not None):
+        if format_ != "text":
+            from stateextract.cli.row_tables import print_document
 
-        rows = [_row(state) for state in report.states]
-        document = {
-            "snapshot": old.path, "against": None if new is None else new.path, "verdict": report.verdict,
-            "exit_code": code, "assumptions": list(report.assumptions), "extract_command": command, "states": rows,
-        }  # fmt: skip
-        print_document(document, rows, format_)
-    else:
-        _show(report, old.path, command)
+            rows = [_row(state) for state in report.states]
+            document = {
+                "snapshot": old.path, "against": None if new is None else new.path, "verdict": report.verdict,
+                "exit_code": code, "assumptions": list(report.assumptions), "extract_command": command, "states": rows,
+            }  # fmt: skip
+            print_document(document, rows, format_)
+        else:
+            _show(report, old.path, command)
     return code
 
 

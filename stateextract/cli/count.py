@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +12,25 @@ from stateextract.cli.options import rows_format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.reading import (
     chosen_coordinators,
+    chosen_operators,
     chosen_states,
     coordinator_identity,
     coordinator_status,
     identity,
     opened,
+    operator_state_identity,
     snapshot_options,
     state_options,
 )
 from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
+from stateextract.snapshot.coverage import CANNOT_BE_READ
+from stateextract.snapshot.inventory import master_entries
+from stateextract.state.kinds import COORDINATOR
 
 if TYPE_CHECKING:
-    from stateextract.api import State
+    from stateextract.api import Operator, Snapshot, State
     from stateextract.api.counting import Count
 
 
@@ -53,6 +58,11 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
     documents += [
         {**coordinator_identity(o), "rows": 1, **coordinator_status(o)} for o in coordinators
     ]
+    if name is None and scope is None:
+        operators = chosen_operators(snapshot, operator)
+        order = [one.id for one in operators]
+        documents = sorted([*documents, *_without_names(operators)], key=lambda d: order.index(d["operator_id"]))
+        documents += _master_states(snapshot) if operator is None else ()
     if format_ != "text":
         from stateextract.cli.row_tables import print_document
 
@@ -74,6 +84,24 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         ]
         console().show(TextTable(["operator", "state", "kind", "rows", "status"], rows, ["rows"]))
     return exit_code(d["status"] for d in documents)
+
+
+def _without_names(operators: Iterable[Operator]) -> Iterator[dict[str, Any]]:
+    """What operators have apart from named states: coordinators, which have one row each, and what is not read."""
+    for one in operators:
+        for state in one.unnamed:
+            if state.kind == COORDINATOR and state.status not in CANNOT_BE_READ:
+                yield {**coordinator_identity(one), "rows": 1, **coordinator_status(one)}
+            else:
+                which = operator_state_identity(one, None, None, state.kind)
+                yield {**which, "rows": None, "status": state.status, "reason": state.reason}
+
+
+def _master_states(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    for entry in master_entries(snapshot.master_states):
+        names = {"operator_id": None, "operator_uid": None, "operator_name": None, "operator_label": entry.label}
+        state = {"state_name": entry.state, "state_scope": None, "state_kind": entry.kind}
+        yield {**names, **state, "rows": None, "status": entry.status, "reason": entry.reason}
 
 
 def _by_operator(states: list[State]) -> Iterable[list[State]]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.completed_names import operator_names, state_names
-from stateextract.cli.options import format_option, workers_option
+from stateextract.cli.options import complain, format_option, workers_option
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.columnar.arrow.without_pandas import without_pandas
+from stateextract.ending import printing_about_a_result
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, named, pluralize, sentence
@@ -99,10 +100,11 @@ def diff(
     code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE
     if exit_code and result.differs:
         code = ExitCode.DIFFERENT
-    if format_ == "json":
-        click.echo(json_document({**result.document(), "output": output, "exit_code": code}, indent=1))
-    else:
-        show(result, output)
+    with printing_about_a_result(complain, output is not None):
+        if format_ == "json":
+            click.echo(json_document({**result.document(), "output": output, "exit_code": code}, indent=1))
+        else:
+            show(result, output)
     return code
 
 

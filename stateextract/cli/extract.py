@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import debug_option, wide_option
+from stateextract.cli.options import complain, debug_option, wide_option
 from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.ending import printing_about_a_result
 from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.options import JobOptions
 from stateextract.printable import json_document
@@ -82,12 +83,13 @@ def extract(
     if engine == "spark" and workers is not None:
         raise UsageError("--workers requires --engine local", advice="for Spark, set --conf spark.master=local[N]")
     outcome = _on_this_machine(options, workers) if engine == "local" else _on_spark(options, conf)
-    if format_ == "json":
-        click.echo(json_document(describe(outcome, options), indent=1))
-    else:
-        from stateextract.cli.screen import console
+    with printing_about_a_result(complain):
+        if format_ == "json":
+            click.echo(json_document(describe(outcome, options), indent=1))
+        else:
+            from stateextract.cli.screen import console
 
-        outcome.show(console(), options.output)
+            outcome.show(console(), options.output)
     return outcome.exit_code
 
 

@@ -12,6 +12,7 @@ import click
 from stateextract.cli.options import complain, format_option
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.cli.stats import make_statistics_options, measured, statistics_flags
+from stateextract.ending import printing_about_a_result
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
@@ -78,13 +79,14 @@ def history(
         added += 1
     recorded = in_order(known.values())
     prints = bool(recorded) or not failed
-    if prints and format_ == "json":
-        from stateextract.audit.history.growth import growth_as_dict
+    with printing_about_a_result(complain):
+        if prints and format_ == "json":
+            from stateextract.audit.history.growth import growth_as_dict
 
-        document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
-        click.echo(json_document(document_of, indent=1, ensure_ascii=False))
-    elif prints:
-        _show(recorded, added, output)
+            document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
+            click.echo(json_document(document_of, indent=1, ensure_ascii=False))
+        elif prints:
+            _show(recorded, added, output)
     for one in failed:
         complain(f"Error: {one}")
     if failed and not statuses:

@@ -196,6 +196,15 @@ def the_coordinator(snapshot: Snapshot, operator: str | None, name: str | None) 
     return CoordinatorRow({**coordinator_identity(one), **coordinator_status(one)}, table)
 
 
+def chosen_operators(snapshot: Snapshot, operator: str | None) -> list[Operator]:
+    """The operator that ``--operator`` selects, without it all, by their names.
+
+    :raises UsageError: if there is none.
+    """
+    operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
+    return sorted(operators, key=by_name)
+
+
 def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, scope: Any) -> list[State]:
     """All states that the options leave, by operator; without options all of the snapshot.
 
@@ -203,8 +212,7 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     """
     if operator is None:
         snapshot.read_headers()
-    operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
-    ordered = sorted(operators, key=by_name)
+    ordered = chosen_operators(snapshot, operator)
     if name is None:
         return [s for o in ordered for s in o.states if scope in (None, s.scope)]
     if name == TIMERS:
@@ -234,12 +242,12 @@ def document_of(states: Sequence[State], name: str | None) -> dict[str, Any]:
 
 def identity(state: State) -> dict[str, Any]:
     """Which state it is, as every document about states begins."""
-    return _identity(state.operator, state.name or None, state.scope, state.kind)
+    return operator_state_identity(state.operator, state.name or None, state.scope, state.kind)
 
 
 def coordinator_identity(operator: Operator) -> dict[str, Any]:
     """The same of the state of an operator's coordinator."""
-    return _identity(operator, COORDINATOR, None, COORDINATOR)
+    return operator_state_identity(operator, COORDINATOR, None, COORDINATOR)
 
 
 def coordinator_status(operator: Operator) -> dict[str, Any]:
@@ -250,7 +258,8 @@ def coordinator_status(operator: Operator) -> dict[str, Any]:
     return {"status": Status.RAW if reason else Status.DECODED, "reason": reason}
 
 
-def _identity(operator: Operator, name: str | None, scope: str | None, kind: str) -> dict[str, Any]:
+def operator_state_identity(operator: Operator, name: str | None, scope: str | None, kind: str) -> dict[str, Any]:
+    """The same of anything that an operator has."""
     return {
         "operator_id": operator.id,
         "operator_uid": operator.uid,
@@ -266,10 +275,10 @@ def chosen_coordinators(snapshot: Snapshot, operator: str | None, name: str | No
     """The operators whose coordinator has state, if ``--state coordinator`` asks for it; without any none."""
     if name != COORDINATOR:
         return []
-    operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
+    operators = chosen_operators(snapshot, operator)
     if any(s.name == COORDINATOR for o in operators for s in o.states):
         return []
-    return sorted((o for o in operators if o.coordinator is not None), key=by_name)
+    return [o for o in operators if o.coordinator is not None]
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import debug_option
+from stateextract.cli.options import complain, debug_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.cli.stats import make_statistics_options, measured, read_text, statistics_flags, written
+from stateextract.ending import printing_about_a_result
 from stateextract.errors import UsageError
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, exit_code
@@ -59,7 +60,8 @@ def report(
     snapshots = snapshots_of(shown)
     totals = snapshots[-1].totals
     growth = f", and their growth over {len(snapshots)} snapshots" if len(snapshots) > 1 else ""
-    click.echo(f"Wrote {output}: {pluralize(totals.states, 'state')} of {pluralize(totals.operators, 'operator')}{growth}.")
+    with printing_about_a_result(complain):
+        click.echo(f"Wrote {output}: {pluralize(totals.states, 'state')} of {pluralize(totals.operators, 'operator')}{growth}.")
     return code
 
 

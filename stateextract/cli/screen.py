@@ -5,23 +5,14 @@ Imported by commands when they have something to show.
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from rich.markup import escape
 
 from stateextract.cli.options import Settings
 from stateextract.screen import UNLIMITED, Cell, Screen, TextTable
-
-
-class _Output(Screen):
-    """Standard output. The command line reports a closed pipe; rich would end the process on its own."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def operator_cell(row: Mapping[str, Any]) -> Cell:
@@ -32,11 +23,11 @@ def operator_cell(row: Mapping[str, Any]) -> Cell:
 
 def console() -> Screen:
     """Standard output; where it is not a terminal, and with ``--wide``, a row stays one line however long."""
-    out = _Output(highlight=False, emoji=False)
+    out = Screen(highlight=False, emoji=False)
     context = click.get_current_context(silent=True)
     settings = context.find_object(Settings) if context is not None else None
     if not out.is_terminal or (settings is not None and settings.wide):
-        out = _Output(highlight=False, emoji=False, width=UNLIMITED)
+        out = Screen(highlight=False, emoji=False, width=UNLIMITED)
     return out
 
 

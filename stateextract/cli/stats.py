@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stateextract.audit.durations import moment, times_to_live
-from stateextract.cli.options import format_option, workers_option
+from stateextract.cli.options import complain, format_option, workers_option
 from stateextract.cli.progress import Meter, counted
 from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.ending import printing_about_a_result
 from stateextract.errors import OutputError, UsageError
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, exit_code
@@ -71,10 +72,11 @@ def stats(
 
         refuse_inside(output, document.snapshot.path)
         written(Path(output), document.to_json() + "\n")
-    if format_ == "json":
-        click.echo(document.to_json())
-    else:
-        show(document, detailed=bool(options["state"]))
+    with printing_about_a_result(complain, output is not None):
+        if format_ == "json":
+            click.echo(document.to_json())
+        else:
+            show(document, detailed=bool(options["state"]))
     return exit_code(state.status for _, state in document.states)
 
 

@@ -145,7 +145,7 @@ def make_plan(
     missing: list[tuple[str, str]] | None = [] if partial else None
     options = _as_stored(options, inventory)
     selected = _choose(inventory, options, missing)
-    masters = master_entries(metadata)
+    masters = master_entries(metadata.master_states)
     if options.operator or options.state:
         for entry in masters:
             entry.status, entry.reason = Status.NOT_SELECTED, None

@@ -38,9 +38,6 @@ from stateextract.metadata.model import (
 _DEPTH = 8
 """Real handles nest three deep: changelog, key groups, file."""
 
-_MAX_KEY_GROUPS = 1 << 15
-"""``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
-
 _SCOPES = {0: "EXCLUSIVE", 1: "SHARED"}
 _MODES = {0: "SPLIT_DISTRIBUTE", 1: "UNION", 2: "BROADCAST"}
 
@@ -67,25 +64,12 @@ def _offsets(reader: Reader, what: str) -> tuple[int, ...]:
     return struct.unpack(f">{n}q", reader.bytes(8 * n, what))
 
 
-def _check_key_groups(first: int, count: int, offset: int) -> None:
-    if first < 0 or not 0 <= count <= _MAX_KEY_GROUPS - first:
-        raise FormatError(
-            f"invalid key groups: {count} from {first} on", expected=f"below {_MAX_KEY_GROUPS}", offset=offset
-        )
-
-
 def _key_group_range(reader: Reader) -> tuple[int, int]:
-    start = reader.offset
-    first, count = reader.i32("first key group"), reader.i32("number of key groups")
-    _check_key_groups(first, count, start)
-    return first, count
+    return reader.i32("first key group"), reader.i32("number of key groups")
 
 
 def _key_group_offsets(reader: Reader) -> tuple[int, tuple[int, ...]]:
-    start = reader.offset
-    first, offsets = reader.i32("first key group"), _offsets(reader, "key group offsets")
-    _check_key_groups(first, len(offsets), start)
-    return first, offsets
+    return reader.i32("first key group"), _offsets(reader, "key group offsets")
 
 
 # -- streams

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, TypeAlias
 
+from stateextract.errors import FormatError
+
 # -- stream handles: bytes, wherever they lie
 
 
@@ -115,6 +117,14 @@ StreamHandle: TypeAlias = (
 
 # -- keyed state
 
+MAX_KEY_GROUPS = 1 << 15
+"""``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
+
+
+def _key_groups(first: int, count: int) -> range:
+    """Empty if Flink has no such key groups."""
+    return range(first, first + count) if 0 <= first <= first + count <= MAX_KEY_GROUPS else range(0)
+
 
 @dataclass(frozen=True, slots=True)
 class KeyGroupsHandle:
@@ -142,7 +152,7 @@ class KeyGroupsHandle:
 
     @property
     def key_groups(self) -> range:
-        return range(self.first, self.first + len(self.offsets))
+        return _key_groups(self.first, len(self.offsets))
 
     @property
     def size(self) -> int:
@@ -173,7 +183,7 @@ class IncrementalHandle:
 
     @property
     def key_groups(self) -> range:
-        return range(self.first, self.first + self.count)
+        return _key_groups(self.first, self.count)
 
     @property
     def size(self) -> int:
@@ -200,7 +210,7 @@ class ChangelogBytesHandle:
 
     @property
     def key_groups(self) -> range:
-        return range(self.first, self.first + self.count)
+        return _key_groups(self.first, self.count)
 
     @property
     def size(self) -> int:
@@ -232,7 +242,7 @@ class ChangelogFilesHandle:
 
     @property
     def key_groups(self) -> range:
-        return range(self.first, self.first + self.count)
+        return _key_groups(self.first, self.count)
 
     def streams(self) -> Iterator[StreamHandle]:
         for _, stream in self.files:
@@ -259,7 +269,7 @@ class ChangelogHandle:
 
     @property
     def key_groups(self) -> range:
-        return range(self.first, self.first + self.count)
+        return _key_groups(self.first, self.count)
 
     @property
     def size(self) -> int:
@@ -381,7 +391,10 @@ class HandleUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """``OperatorState`` or ``FullyFinishedOperatorState``. ``uid`` and ``name`` are stored from Flink 2.0 on."""
+    """``OperatorState`` or ``FullyFinishedOperatorState``. ``uid`` and ``name`` are stored from Flink 2.0 on.
+
+    :param problem: why nothing of it is read: a value in ``_metadata`` that cannot be true.
+    """
 
     id: str
     uid: str | None
@@ -392,6 +405,7 @@ class OperatorState:
     finished_subtasks: tuple[int, ...] = ()
     coordinator: InlineHandle | None = None
     subtasks: tuple[SubtaskState, ...] = ()
+    problem: FormatError | None = None
 
     def handles(self) -> list[HandleUse]:
         """Every handle of the operator, the coordinator's first."""

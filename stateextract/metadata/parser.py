@@ -14,7 +14,7 @@ Source of the format: ``MetadataSerializers``, ``MetadataV2V3SerializerBase``, `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError, UnsupportedVersionError
 from stateextract.files.reader import Reader
@@ -25,6 +25,7 @@ from stateextract.metadata.handles import (
     read_stream_handle,
 )
 from stateextract.metadata.model import (
+    MAX_KEY_GROUPS,
     InlineHandle,
     MasterState,
     OperatorState,
@@ -39,11 +40,11 @@ MASTER_STATE_MAGIC = 0xC96B1696
 _VERSIONS = range(2, 8)
 _UNVERIFIED = frozenset({7})
 
-_MAX_PARALLELISM = 1 << 15
-
 
 def parse_metadata(data: bytes | bytearray | memoryview) -> SnapshotMetadata:
     """Read a whole ``_metadata`` file.
+
+    A value that cannot be true, but does not hide where the next one begins, is the ``problem`` of its operator.
 
     :raises UnsupportedVersionError: for version 1 and unknown versions.
     :raises FormatError: for anything Flink does not write, with the byte's position; ``TruncatedError`` where the file
@@ -57,18 +58,22 @@ def parse_metadata(data: bytes | bytearray | memoryview) -> SnapshotMetadata:
         raise FormatError(f"negative checkpoint id {checkpoint_id}", offset=start)
     masters = tuple(_master_state(reader) for _ in range(reader.count("master states", 8)))
     operators: dict[str, OperatorState] = {}
-    for _ in range(reader.count("operators", 28)):
-        start = reader.offset
-        operator = _operator(reader, version)
-        if operators.setdefault(operator.id, operator) is not operator:
-            raise FormatError(f"a second operator has the id {operator.id}", offset=start)
-    properties, note = read_properties(reader) if version >= 4 else (None, None)
-    if reader.remaining:
-        raise FormatError(
-            f"{reader.remaining} bytes are left over after the snapshot",
-            expected="the end of the file",
-            offset=reader.offset,
-        )
+    try:
+        for _ in range(reader.count("operators", 28)):
+            start = reader.offset
+            operator = _operator(reader, version)
+            known = operators.get(operator.id)
+            operators[operator.id] = operator if known is None else _twice(known, operator, start)
+        properties, note = read_properties(reader) if version >= 4 else (None, None)
+        if reader.remaining:
+            raise FormatError(
+                f"{reader.remaining} bytes are left over after the snapshot",
+                expected="the end of the file",
+                offset=reader.offset,
+            )
+    except StateExtractError as error:
+        # What was wrong first is the reason for what follows.
+        raise next((o.problem for o in operators.values() if o.problem is not None), error) from None
     notes = [] if note is None else [note]
     if version in _UNVERIFIED:
         notes.append(
@@ -143,58 +148,71 @@ def _operator(reader: Reader, version: int) -> OperatorState:
 
 
 def _operator_body(reader: Reader, version: int, operator_id: str, uid: str | None, name: str | None) -> OperatorState:
+    problems: list[FormatError] = []
     start = reader.offset
     parallelism, max_parallelism = reader.i32("a parallelism"), reader.i32("a max parallelism")
-    if not 1 <= parallelism <= max_parallelism <= _MAX_PARALLELISM:
-        raise FormatError(
+    if not 1 <= parallelism <= max_parallelism <= MAX_KEY_GROUPS:
+        problems.append(FormatError(
             f"invalid parallelism {parallelism} with max parallelism {max_parallelism}",
-            expected=f"1 <= parallelism <= max parallelism <= {_MAX_PARALLELISM}",
+            expected=f"1 <= parallelism <= max parallelism <= {MAX_KEY_GROUPS}",
             offset=start,
-        )
+        ))  # fmt: skip
     if version == 2:
         reader.i32("the chain length")  # of Flink before 1.3; Flink does not look at it either
-    coordinator = _coordinator(reader) if version >= 3 else None
-    start = reader.offset
-    n = reader.i32("the number of subtasks")
-    if n < 0 and version >= 3:
-        if coordinator is not None:
-            raise FormatError("a finished operator with coordinator state", offset=start)
-        return OperatorState(operator_id, uid, name, parallelism, max_parallelism, fully_finished=True)
-    if not 0 <= n <= parallelism:
-        raise FormatError(f"invalid number {n} of subtasks", expected=f"at most {parallelism}", offset=start)
-    begin, subtasks = start, dict[int, SubtaskState | None]()
-    for _ in range(n):
+    try:
+        coordinator = _coordinator(reader) if version >= 3 else None
         start = reader.offset
-        stored = reader.i32("a subtask's index")
-        finished = stored < 0 and version >= 3
-        index = -(stored + 1) if finished else stored
-        if not 0 <= index < parallelism or index in subtasks:
-            raise FormatError(f"invalid subtask {stored} of {parallelism}", offset=start)
-        subtasks[index] = None if finished else _subtask(reader, version, index)
-    _check_owners([state for state in subtasks.values() if state is not None], max_parallelism, begin)
+        n = reader.i32("the number of subtasks")
+        fully_finished = n < 0 and version >= 3
+        if fully_finished and coordinator is not None:
+            problems.append(FormatError("a finished operator with coordinator state", offset=start))
+        if not fully_finished and not 0 <= n <= parallelism:
+            problems.append(FormatError(f"invalid number {n} of subtasks", expected=f"at most {parallelism}", offset=start))
+        subtasks, finished = _subtasks(reader, version, n, parallelism, problems)
+    except StateExtractError as error:
+        raise next(iter(problems), error) from None
+    label = uid or name or operator_id
     return OperatorState(
         operator_id,
         uid,
         name,
         parallelism,
         max_parallelism,
-        finished_subtasks=tuple(sorted(index for index, state in subtasks.items() if state is None)),
-        coordinator=coordinator,
-        subtasks=tuple(state for _, state in sorted(subtasks.items()) if state is not None),
+        fully_finished,
+        tuple(sorted(finished)),
+        coordinator,
+        tuple(sorted(subtasks, key=lambda state: state.index)),
+        next((problem.at(operator=label) for problem in problems), None),
     )
 
 
-def _check_owners(subtasks: Sequence[SubtaskState], max_parallelism: int, offset: int) -> None:
-    """Each key group has one owner: the rows of a second one would come twice."""
-    for handles in ([s.managed_keyed for s in subtasks], [s.raw_keyed for s in subtasks]):
-        ranges = (handle.key_groups for handle in handles if handle is not None)
-        stop = 0
-        for groups in sorted((groups for groups in ranges if groups), key=lambda groups: groups.start):
-            if groups.start < stop:
-                raise FormatError(f"two subtasks have key group {groups.start}", expected="one", offset=offset)
-            stop = groups.stop
-        if stop > max_parallelism:
-            raise FormatError(f"a subtask has key group {stop - 1}", expected=f"below {max_parallelism}", offset=offset)
+def _subtasks(
+    reader: Reader, version: int, n: int, parallelism: int, problems: list[FormatError]
+) -> tuple[list[SubtaskState], set[int]]:
+    """The state of subtasks, and the indexes of those that had finished."""
+    subtasks: list[SubtaskState] = []
+    finished: set[int] = set()
+    seen: set[int] = set()
+    for _ in range(n):
+        start = reader.offset
+        stored = reader.i32("a subtask's index")
+        is_finished = stored < 0 and version >= 3
+        index = -(stored + 1) if is_finished else stored
+        if not 0 <= index < parallelism or index in seen:
+            problems.append(FormatError(f"invalid subtask {stored} of {parallelism}", offset=start))
+        seen.add(index)
+        if is_finished:
+            finished.add(index)
+        else:
+            subtasks.append(_subtask(reader, version, index))
+    return subtasks, finished
+
+
+def _twice(known: OperatorState, other: OperatorState, offset: int) -> OperatorState:
+    """Two operators of one id: which of them a job would restore is not known."""
+    label = other.uid or other.name or other.id
+    problem = FormatError(f"a second operator has the id {other.id}", operator=label, offset=offset)
+    return replace(known, subtasks=(*known.subtasks, *other.subtasks), problem=known.problem or problem)
 
 
 def _coordinator(reader: Reader) -> InlineHandle | None:

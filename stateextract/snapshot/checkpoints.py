@@ -266,6 +266,10 @@ def _describe(
         row.status = SnapshotStatus.UNREADABLE
         row.reason = str(error.worded(door))
         return
+    problem = next((operator.problem for operator in metadata.operators if operator.problem is not None), None)
+    if problem is not None:
+        row.status, row.reason = SnapshotStatus.UNREADABLE, str(problem.at(file=metadata_uri).worded(door))
+        return
     properties = metadata.properties
     row.checkpoint_id, row.metadata_version = metadata.checkpoint_id, metadata.version
     if properties is not None and properties.kind is not None:

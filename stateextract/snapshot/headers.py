@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
 from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.prefetch import FilePrefetcher
+from stateextract.metadata.key_group_assignment import wrong_key_groups
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import (
     ChangelogHandle,
@@ -166,6 +167,7 @@ class HeaderReader:
         self._verify = verify
         self._changelog_files = DecompressedFiles()
         self._bounds: dict[StreamHandle, set[int]] = {}
+        self._wrong_key_groups: list[dict[tuple[int, str], FormatError]] = []
 
     def read(self, threads: int, on_headers: OnHeaders = ignore_progress) -> list[StateFile]:
         """All files, in the order of operators and subtasks.
@@ -175,6 +177,7 @@ class HeaderReader:
         :param on_headers: receives how far it is.
         """
         work = list(self._work())
+        self._wrong_key_groups = [{} if o.problem else wrong_key_groups(o) for o in self._snapshot.operators]
         self._find_inline(item.handle for item in work)
         self._find_bounds(item.handle for item in work)
         with ThreadPoolExecutor(max_workers=max(1, min(threads, len(work))), thread_name_prefix="heads") as pool:
@@ -200,12 +203,26 @@ class HeaderReader:
 
     def _look(self, work: _Work) -> list[StateFile] | Changelog:
         """The files of a handle; of a changelog what has to be finished when those of all subtasks are known."""
+        problem = self._problem(work)
+        if problem is not None:
+            problem.at(file=self._locator.found.metadata_uri, operator=operator_label(self._snapshot.operators[work.operator]))
+            # The headers have the names of the states.
+            files = [] if isinstance(work.handle, ChangelogHandle) else self._files(work)
+            return [replace(file, problem=problem, content=None) for file in files] or [self._failed(work, problem)]
         if not isinstance(work.handle, ChangelogHandle):
             return self._files(work)
         try:
             return self._changelog(work, work.handle)
         except Exception as error:
             return [self._failed(work, error)]
+
+    def _problem(self, work: _Work) -> FormatError | None:
+        """Why nothing of a handle is read: ``_metadata`` contradicts itself."""
+        operator = self._snapshot.operators[work.operator]
+        if operator.problem is not None or isinstance(work.handle, OperatorStateHandle):
+            return operator.problem
+        role = "raw_keyed" if work.raw else "managed_keyed"
+        return self._wrong_key_groups[work.operator].get((work.subtask, role))
 
     def _files(self, work: _Work) -> list[StateFile]:
         handle = work.handle

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from serializers import DescribeContext
 from serializers.tuples import ROW_SNAPSHOT
 from stateextract.errors import StateExtractError
-from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
+from stateextract.metadata.model import ChangelogHandle, MasterState, OperatorState, SnapshotMetadata
 from stateextract.metadata.operator_lookup import by_name
 from stateextract.outcome import Status
 from stateextract.printable import pluralize
@@ -109,16 +109,24 @@ def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> li
         _list_named(inventory)
         _list_nameless(inventory)
         if not inventory.entries:
-            reason = "the operator had finished" if inventory.operator.fully_finished else None
-            inventory.entries.append(_entry(inventory.operator, None, "-", "-", Status.EMPTY, reason))
+            inventory.entries.append(_without_state(inventory))
     return sorted(found, key=lambda i: by_name(i.operator))
 
 
-def master_entries(snapshot: SnapshotMetadata) -> list[CoverageEntry]:
+def _without_state(inventory: OperatorInventory) -> CoverageEntry:
+    operator = inventory.operator
+    if operator.problem is not None:
+        inventory.problems.append(operator.problem)
+        return _entry(operator, None, "-", "-", Status.UNREADABLE, str(operator.problem))
+    reason = "the operator had finished" if operator.fully_finished else None
+    return _entry(operator, None, "-", "-", Status.EMPTY, reason)
+
+
+def master_entries(master_states: Iterable[MasterState]) -> list[CoverageEntry]:
     """State of JobManager hooks, which belongs to no operator."""
     return [
         CoverageEntry(None, None, None, state.name, "master", "master state", Status.UNSUPPORTED, _NOT_YET, len(state.data), 1)
-        for state in snapshot.master_states
+        for state in master_states
     ]
 
 
@@ -222,6 +230,8 @@ def _list_nameless(inventory: OperatorInventory) -> None:
         size = operator.coordinator.size
         reason = untyped_reason(decode_coordinator(operator.coordinator.data))
         status = Status.RAW if reason else Status.DECODED
+        if operator.problem is not None:
+            status, reason = Status.UNREADABLE, str(operator.problem)
         entry = _entry(operator, None, COORDINATOR, "coordinator state", status, reason, size, 1)
         entry.role = "what the operator's coordinator keeps, of a source its enumerator"
         inventory.entries.append(entry)

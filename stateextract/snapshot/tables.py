@@ -132,7 +132,7 @@ class SnapshotTables:
                 rows = [] if state is None else _rows(state, of_operator)
                 expected = Forecast(entry.status, entry.reason) if state is None else forecasts.of(state)
                 yield self._state(entry, state, rows, expected)
-        for entry in master_entries(self.metadata):
+        for entry in master_entries(self.metadata.master_states):
             yield self._state(entry, None, [], Forecast(entry.status, entry.reason))
 
     def _state(

@@ -26,7 +26,7 @@ from typing import Any
 
 from stateextract import errors
 from stateextract.columnar.compiled import native
-from stateextract.ending import exit_code_of
+from stateextract.ending import exit_code_of, printing_about_a_result
 from stateextract.errors import EnvironmentProblem, StateExtractError
 from stateextract.job.execute import Execute, OnReport, Tasks
 from stateextract.job.run import JobResult, run_job
@@ -68,7 +68,8 @@ def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
     except KeyboardInterrupt as error:
         complaints.print("extract.py: Interrupted.", markup=False, highlight=False)
         return exit_code_of(error)
-    outcome.show(screen, options.output)
+    with printing_about_a_result(lambda text: complaints.print(f"extract.py: {text}", markup=False, highlight=False)):
+        outcome.show(screen, options.output)
     return outcome.exit_code
 
 

@@ -360,6 +360,25 @@ def test_output_that_nobody_reads(what: str) -> None:
     assert (done.stdout, done.stderr) == ("", "141\n")
 
 
+@pytest.mark.parametrize(
+    ("target", "codes", "warning"),
+    [("> /dev/full", "0 0 1", "Warning: the result is written, but standard output fails: No space left on device.\n"),
+     ("| exec 0<&-", "0 0 141", "")],
+)  # fmt: skip
+def test_output_that_fails_after_the_result_is_written(tmp_path: Path, target: str, codes: str, warning: str) -> None:
+    """The rows are there, so the exit code says so, and a scheduler does not run the job again."""
+    program = f"{sys.executable} -m stateextract"
+    extract = f"{program} extract examples/orders-checkpoint --state voucher --engine local --output {tmp_path}/rows"
+    report = f"{program} report {KINDS} -o {tmp_path}/page.html"
+    echoes = "".join(f"({one}; echo -n $? '' >&3) {target}; " for one in (extract, report, f"{program} states {KINDS}"))
+    done = in_shell(f"exec 3> {tmp_path}/codes; {echoes}")
+    assert (tmp_path / "codes").read_text().split() == codes.split()
+    refused = "Error: the system refuses to go on: [Errno 28] No space left on device\n" if warning else ""
+    assert (done.stdout, done.stderr) == ("", warning * 2 + refused)
+    assert {path.name for path in tmp_path.iterdir()} == {"codes", "rows", "page.html"}
+    assert (tmp_path / "rows" / "_SUCCESS").exists()
+
+
 @pytest.mark.parametrize(("encoding", "form"), [("ascii", "text"), ("latin-1", "csv")])
 def test_output_is_utf8_whatever_the_locale(encoding: str, form: str) -> None:
     types = snapshot("f23-types-native")

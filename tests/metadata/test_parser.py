@@ -18,6 +18,7 @@ from stateextract.errors import (
     UnsupportedError,
     UnsupportedVersionError,
 )
+from stateextract.metadata.key_group_assignment import key_group_range, wrong_key_groups
 from stateextract.metadata.model import (
     ChangelogBytesHandle,
     ChangelogFilesHandle,
@@ -43,6 +44,7 @@ from stateextract.metadata.model import (
     SubtaskState,
 )
 from stateextract.metadata.parser import parse_metadata
+from tests.writers import flink_writer
 
 from . import writer
 
@@ -176,23 +178,76 @@ def test_keyed_handles(version: int, handle: KeyedStateHandle) -> None:
 
 
 @pytest.mark.parametrize(
-    ("firsts", "words"),
-    [((0, 1), "two subtasks have key group 1; expected one"), ((0, 127), "a subtask has key group 128; expected below 128")],
+    ("ranges", "words"),
+    [
+        ([(0, 64), (64, 64)], {}),
+        ([(64, 64), (0, 64)], {}),  # the State Processor API numbers subtasks as they come
+        ([None, (64, 64)], {}),  # a subtask without keyed state
+        ([(0, 64), (64, 63)], {1: "the state handle of subtask 1 has key groups 64-126; expected key groups 64-127"}),
+        ([(0, 1), (64, 64)], {0: "the state handle of subtask 0 has key group 0; expected key groups 0-63"}),
+        ([(0, 128), (64, 64)], {0: "the state handle of subtask 0 has key groups 0-127; expected key groups 0-63"}),
+        ([(0, 64), (64, 1 << 30)], {1: "the state handle of subtask 1 has no valid key groups; expected key groups 64-127"}),
+        ([(-5, 64), None], {0: "the state handle of subtask 0 has no valid key groups; expected key groups 0-63"}),
+        ([(64, 64), (64, 64)], dict.fromkeys((0, 1), "2 subtasks have key groups 64-127; expected one")),
+    ],
 )
 @pytest.mark.parametrize("role", ["managed_keyed", "raw_keyed"])
-def test_key_groups_have_one_owner(role: str, firsts: tuple[int, int], words: str) -> None:
-    handles = [KeyGroupsHandle(3, first, (0, 0), RELATIVE) for first in firsts]
-    tasks = tuple(SubtaskState(i, **{role: handle}) for i, handle in enumerate(handles))
+def test_key_groups_of_handles(role: str, ranges: list[tuple[int, int] | None], words: dict[int, str]) -> None:
+    handles = [r and IncrementalHandle(5, 9, "backend", *r, INLINE, (), ()) for r in ranges]
+    tasks = tuple(SubtaskState(i, **{role: handle}) for i, handle in enumerate(handles))  # type: ignore[arg-type]
     data = writer.metadata(snapshot(6, OperatorState("ab" * 16, "u", None, 2, 128, subtasks=tasks)))
-    with pytest.raises(FormatError, match=rf"{words}; in operator u, byte offset \d+") as caught:
-        parse_metadata(data)
-    assert data[caught.value.offset :].startswith(b"\0\0\0\2\0\0\0\0")
+    (operator,) = parse_metadata(data).operators
+    by_parallelism = ", by parallelism 2 of 128"
+    assert {key: str(error) for key, error in wrong_key_groups(operator).items()} == {
+        (index, role): text + ("." if text.endswith("one") else f"{by_parallelism}.") for index, text in words.items()
+    }
+
+
+def test_key_groups_of_subtasks() -> None:
+    """Those of ``computeKeyGroupRangeForOperatorIndex``: every key group once."""
+    for parallelism, max_parallelism in ((1, 128), (3, 128), (7, 10), (128, 128), (5, 32768)):
+        ranges = [key_group_range(i, parallelism, max_parallelism) for i in range(parallelism)]
+        assert [group for one in ranges for group in one] == list(range(max_parallelism))
+        assert ranges == [flink_writer.key_group_range(i, parallelism, max_parallelism) for i in range(parallelism)]
+
+
+FINISHED = writer.i32(1, 1) + b"\x01" + writer.utf("") + writer.i32(0) + writer.i32(-1)
+OK_OPERATOR = OperatorState("cd" * 16, "other", "name", 1, 128, subtasks=(SubtaskState(0, managed_keyed=KEYED[0]),))
+
+
+@pytest.mark.parametrize(
+    ("rest", "message"),
+    [
+        (writer.i32(0, 128) + b"\0" + writer.i32(0), "invalid parallelism 0 with max parallelism 128"),
+        (writer.i32(1, 32769) + b"\0" + writer.i32(0), "invalid parallelism 1 with max parallelism 32769"),
+        (FINISHED, "a finished operator with coordinator state"),
+        (writer.i32(1, 1) + b"\0" + writer.i32(2, -1, -2), "invalid number 2 of subtasks; expected at most 1"),
+        (writer.i32(3, 8) + b"\0" + writer.i32(2, -1, -1), "invalid subtask -1 of 3"),
+        (writer.i32(3, 8) + b"\0" + writer.i32(1, -9), "invalid subtask -9 of 3"),
+    ],
+)
+def test_a_value_that_cannot_be_true_is_a_problem_of_its_operator(rest: bytes, message: str) -> None:
+    """It does not hide where the next operator begins, so that one is read."""
+    other = writer.operator(OK_OPERATOR, 6)
+    beginning = writer.i32(0x4960672D, 6) + writer.i64(1) + writer.i32(0, 2)
+    data = beginning + writer.utf("") + writer.utf("u") + b"\xab" * 16 + rest + other + writer.NULL_PROPERTIES
+    wrong, right = parse_metadata(data).operators
+    assert right == OK_OPERATOR
+    assert (wrong.id, wrong.uid) == ("ab" * 16, "u")
+    assert wrong.problem is not None
+    assert str(wrong.problem).startswith(message)
+    assert (wrong.problem.operator, wrong.problem.offset is None) == ("u", False)
+    # If the bytes after it cannot be read, it is the reason.
+    with pytest.raises(FormatError, match=message):
+        parse_metadata(data[:-6])
 
 
 def test_operators_have_different_ids() -> None:
     one = OperatorState("ab" * 16, "a", None, 1, 1)
-    with pytest.raises(FormatError, match="a second operator has the id abab"):
-        parse_metadata(writer.metadata(snapshot(6, one, dataclasses.replace(one, uid="b"))))
+    two = dataclasses.replace(one, uid="b")
+    twice, other = parse_metadata(writer.metadata(snapshot(6, one, two, OK_OPERATOR))).operators
+    assert other == OK_OPERATOR
+    assert str(twice.problem).startswith(f"a second operator has the id {'ab' * 16}; in operator b, byte offset ")
 
 
 def test_documented_bytes() -> None:
@@ -379,16 +434,13 @@ REFUSED = [
     (with_operator(b"\x11" + writer.i32(0) + bytes(5) + writer.stream(FILE)), "not a file segment", 71),
     (with_keyed(b"\x04"), "unknown keyed state handle type 4", 65),
     (with_keyed(b"\x12"), "unknown keyed state handle type 18", 65),
-    (with_keyed(b"\x03" + writer.i32(-1, 0)), "invalid key groups: 0 from -1 on", 66),
     (with_keyed(b"\x03" + writer.i32(0, -1)), "invalid number -1 of key group offsets", 70),
     (with_keyed(b"\x03" + writer.i32(0, 2**31 - 1)), "invalid number 2147483647 of key group offsets", 70),
-    (with_keyed(b"\x03" + writer.i32(32768, 1) + bytes(8)), "invalid key groups: 1 from 32768 on", 66),
     (with_keyed(b"\x03" + writer.i32(0, 0) + b"\x00"), "a state handle without bytes", 74),
     (with_keyed(b"\x03" + writer.i32(0, 0) + b"\x04"), "unknown stream handle type 4", 74),
     (with_keyed(b"\x03" + writer.i32(0, 0) + b"\x01" + writer.utf("") + writer.i32(-1)), "negative length -1", 81),
     (with_keyed(b"\x03" + writer.i32(0, 0) + b"\x02" + writer.i64(-2)), "negative file size -2", 75),
     (with_keyed(b"\x03" + writer.i32(0, 0) + b"\x0f" + writer.i64(0, 0) + writer.i32(2)), "unknown scope", 91),
-    (with_keyed(b"\x05" + writer.i64(0) + writer.utf("") + writer.i32(0, 2**31 - 1)), "invalid key groups", 76),
     (with_keyed(nested_keyed(9)), "nested deeper than 8", None),
     (with_keyed(b"\x03" + writer.i32(0, 0) + nested_stream(9)), "nested deeper than 8", None),
     (
@@ -407,13 +459,22 @@ REFUSED = [
 ]
 
 
+def problem_of(data: bytes) -> FormatError:
+    """What is wrong with a file, or with its only operator."""
+    try:
+        (operator,) = parse_metadata(data).operators
+    except FormatError as error:
+        return error
+    assert operator.problem is not None
+    return operator.problem
+
+
 @pytest.mark.parametrize(("data", "message", "offset"), REFUSED, ids=[message for _, message, _ in REFUSED])
 def test_refused_with_the_position(data: bytes, message: str, offset: int | None) -> None:
-    with pytest.raises(FormatError) as caught:
-        parse_metadata(data)
-    assert message in str(caught.value)
-    assert caught.value.offset == offset or offset is None
-    assert caught.value.offset is not None
+    error = problem_of(data)
+    assert message in str(error)
+    assert error.offset == offset or offset is None
+    assert error.offset is not None
 
 
 def test_nesting_within_bounds() -> None:
@@ -423,12 +484,8 @@ def test_nesting_within_bounds() -> None:
 
 
 def test_the_operator_is_named() -> None:
-    with pytest.raises(FormatError) as caught:
-        parse_metadata(body(5, head(5, 0) + bytes(9)))
-    assert caught.value.operator == "u"
-    with pytest.raises(FormatError) as caught:
-        parse_metadata(body(3, head(3, 0) + bytes(9)))
-    assert caught.value.operator == "00" * 16
+    assert problem_of(body(5, head(5, 0) + bytes(9))).operator == "u"
+    assert problem_of(body(3, head(3, 0) + bytes(9))).operator == "00" * 16
 
 
 def test_versions_that_are_not_read() -> None:

@@ -420,10 +420,10 @@ def of_metadata(version: int) -> Write:
     coordinator = InlineHandle("coordinator", keyed_writer.i32(1, 3) + b"abc") if version > 2 else None
     finished = (9,) if version > 2 else ()
     operators = (
-        OperatorState("0f" * 16, "op", "An operator", 10, 16, False, finished, coordinator, (tasks[0], tasks[-1])),
+        OperatorState("0f" * 16, "op", "An operator", 10, 40, False, finished, coordinator, (tasks[0], tasks[-1])),
         OperatorState("0e" * 16, None, None, 1, 128, version > 2),
-        *(OperatorState(f"{task.index:032x}", "op", "An operator", 10, 16, subtasks=(task,)) for task in tasks[1:-1]),
-        *(OperatorState(f"{16 + task.index:032x}", "other", "An operator", 4, 128, subtasks=(task,)) for task in lost),
+        *(OperatorState(f"{task.index:032x}", "op", "An operator", 10, 40, subtasks=(task,)) for task in tasks[1:-1]),
+        *(OperatorState(f"{16 + task.index:032x}", "other", "An operator", 4, 16, subtasks=(task,)) for task in lost),
     )  # fmt: skip
     snapshot = SnapshotMetadata(version, 7, (MasterState(1, "hook", b"master"),), operators)
     properties = metadata_writer.savepoint_properties("NATIVE", "Savepoint")

@@ -135,7 +135,7 @@ def test_one_that_ends_early(engine: str, tmp_path: Path, parts: list[int]) -> N
     assert isinstance(whole.stream, InlineHandle)
     short = whole.stream.data[:100_000]
     handle = KeyGroupsHandle(whole.code, whole.first, whole.offsets[:2], InlineHandle("heap", short), whole.handle_id)
-    path = write(tmp_path, [SubtaskState(0, managed_keyed=handle)])
+    path = write(tmp_path, [SubtaskState(0, managed_keyed=handle)], max_parallelism=2)
     state = stateextract.open_snapshot(str(path), flatten=True, decoder=engine).operator("op").state("lists")
     with pytest.raises(TruncatedError, match="the data ends inside entry") as caught:
         state.to_table()

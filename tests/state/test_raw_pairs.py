@@ -34,7 +34,7 @@ A, B = flink_string("a"), flink_string("b")
 
 
 def state(folder: Path, form: str, engine: Any, keyed: Keyed, name: str, **options: Any) -> ReadState:
-    path = write(folder, [SubtaskState(3, managed_keyed=FORMS[form](keyed))])
+    path = write(folder, [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
     return stateextract.open_snapshot(str(path), decoder=engine, **options).operator("op").state(name)
 
 
@@ -44,7 +44,7 @@ def raw_rows(read: ReadState) -> list[dict[str, Any]]:
 
 
 def row(columns: Mapping[str, Any], key_group: int, data: bytes, reason: str) -> dict[str, Any]:
-    rest = {"key_group": key_group, "part": 0, "entries": 1, "bytes": data, "reason": reason, "subtask": 3}
+    rest = {"key_group": key_group, "part": 0, "entries": 1, "bytes": data, "reason": reason, "subtask": 0}
     return {**columns, **rest}
 
 
@@ -62,9 +62,9 @@ def test_values(form: str, engine: str, tmp_path: Path) -> None:
         "subtask",
     ]  # fmt: skip
     assert [(r["key"], r["key_bytes"], r["key_group"], r["bytes"], r["entries"], r["subtask"]) for r in rows] == [
-        ("b", None, 0, b"", 1, 3),
-        ("a", None, 0, b"\x01\x02", 1, 3),
-        ("a", None, 2, b"x", 1, 3),
+        ("b", None, 0, b"", 1, 0),
+        ("a", None, 0, b"\x01\x02", 1, 0),
+        ("a", None, 2, b"x", 1, 0),
     ]
     assert {r["reason"] for r in rows} == {"values of " + WHY}
     assert all(r["namespace"] == {"start": r["window_start"], "end": r["window_end"]} for r in rows)
@@ -107,7 +107,7 @@ def test_lists_and_maps(form: str, engine: str, unknown: bytes, tmp_path: Path) 
     read = state(tmp_path, form, engine, keyed, "map", on_undecodable="raw")
     assert [(r["key"], r["map_key"], r["key_bytes"], r["bytes"]) for r in raw_rows(read)] == [(5, "a", None, b"\0ab")]
     # The null value is one that can be decoded.
-    assert read.to_table().to_pylist() == [{"key": 5, "value": [("b", None)], "key_group": 1, "subtask": 3}]
+    assert read.to_table().to_pylist() == [{"key": 5, "value": [("b", None)], "key_group": 1, "subtask": 0}]
     assert read.coverage.status == "partial"
     rows = raw_rows(state(tmp_path, form, engine, keyed, "by unknown", on_undecodable="raw"))
     assert [(r["key"], r["key_bytes"], r["bytes"]) for r in rows] == [

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 
-class _NoPandas:
-    """A finder of modules that says that there is no pandas."""
+class _PandasLater:
+    """A finder of modules. It reports no pandas while pyarrow looks for it.
 
-    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> None:
-        if fullname == "pandas":
+    A plug-in may import pandas later. Then pyarrow has to look once more, or it takes pandas' objects for unknown ones.
+    """
+
+    refuses = True
+
+    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
+        if fullname != "pandas":
+            return None
+        if self.refuses:
             raise ModuleNotFoundError("not needed here", name=fullname)
+        sys.meta_path.remove(self)
+        spec = find_spec("pandas")
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_show(module: ModuleType) -> None:
+                import pyarrow as pa
+
+                load(module)
+                with suppress(ImportError):  # a release of pandas that pyarrow does not take
+                    _ = pa.lib._pandas_api.pd
+
+            spec.loader.exec_module = load_and_show  # type: ignore[method-assign]
+        return spec
 
 
 def without_pandas() -> None:
@@ -20,9 +45,7 @@ def without_pandas() -> None:
         return
     import pyarrow as pa
 
-    finder = _NoPandas()
+    finder = _PandasLater()
     sys.meta_path.insert(0, finder)
-    try:
-        pa.array([0])
-    finally:
-        sys.meta_path.remove(finder)
+    pa.array([0])
+    finder.refuses = False

@@ -1,0 +1,130 @@
+"""``_metadata`` that contradicts itself: the operator or the file is an error, and all others are read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from stateextract.metadata.model import IncrementalHandle, KeyGroupsHandle, SnapshotMetadata
+from stateextract.metadata.parser import parse_metadata
+from tests.cli.test_cli import DATA, Out, out
+from tests.job.snapshots import numbered, write_snapshot
+from tests.metadata import writer
+
+__all__ = ["out"]  # a fixture
+
+ROCKSDB = "f113-changes-checkpoint-rocksdb-incremental"
+
+
+def rewritten(folder: Path, change: Callable[[SnapshotMetadata], SnapshotMetadata]) -> str:
+    (path,) = folder.rglob("_metadata")
+    path.write_bytes(writer.metadata(change(parse_metadata(path.read_bytes()))))
+    return str(path.parent)
+
+
+def of_operators(**changes: Any) -> Callable[[SnapshotMetadata], SnapshotMetadata]:
+    """Changes the operator ``a``."""
+
+    def change(metadata: SnapshotMetadata) -> SnapshotMetadata:
+        operators = (replace(o, **changes) if o.uid == "a" else o for o in metadata.operators)
+        return replace(metadata, operators=tuple(operators))
+
+    return change
+
+
+def statuses(text: str) -> dict[tuple[str | None, str | None], tuple[str, int | None]]:
+    found = json.loads(text)
+    entries = found["coverage"]["entries"] if isinstance(found, dict) else found
+    rows = [(e["operator_uid"], e["state_name"], e["status"], e["read"]["rows"] if "read" in e else e["rows"]) for e in entries]
+    return {(uid, name): (status, rows) for uid, name, status, rows in rows}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"parallelism": 0}, "invalid parallelism 0 with max parallelism 8"),
+        ({"max_parallelism": 1 << 20}, "invalid parallelism 2 with max parallelism 1048576"),
+        ({"id": "b"}, "a second operator has the id"),
+    ],
+)
+def test_an_operator(tmp_path: Path, out: Out, changes: dict[str, Any], reason: str) -> None:
+    states = {"count": numbered(20)}
+    folder = write_snapshot(tmp_path / "chk-7", {"a": states, "b": states, "c": states})
+    metadata = parse_metadata((folder / "_metadata").read_bytes())
+    ids = {o.uid: o.id for o in metadata.operators}
+    changes = {"id": ids["b"]} if "id" in changes else changes
+    path = rewritten(folder, of_operators(**changes))
+    code, text, err = out("extract", path, "--output", str(tmp_path / "rows"), "--engine", "local", "--format", "json")
+    assert (code, err) == (3, "")
+    found = statuses(text)
+    whole = {key: one for key, one in found.items() if one == ("decoded", 20)}
+    assert whole == {(uid, "count"): ("decoded", 20) for uid in (("c",) if "id" in changes else ("b", "c"))}
+    assert {status for key, (status, _) in found.items() if key not in whole} == {"unreadable"}
+    assert reason in text
+    assert pq.read_table(tmp_path / "rows" / "c" / "count")["value"].to_pylist() == [10 * key for key in in_order(20)]
+    for command, expected in (("count", 3), ("inspect", 3), ("states", 3), ("stats", 3), ("validate", 1)):
+        code, text, err = out(command, path)
+        assert (command, code, err) == (command, expected, "")
+        assert reason in text
+    code, text, _ = out("extract", path, "--output", str(tmp_path / "none"), "--engine", "local", "--operator", "a")
+    assert code == 1
+    assert not (tmp_path / "none").exists()
+    code, text, _ = out("checkpoints", str(tmp_path))
+    assert (code, "unreadable" in text) == (1, True)
+
+
+def in_order(count: int) -> list[int]:
+    return sorted(range(count), key=lambda number: (number % 8, number))
+
+
+def fewer(metadata: SnapshotMetadata) -> SnapshotMetadata:
+    """The handle of the first operator's last subtask without its last key group."""
+    operator = next(o for o in metadata.operators if o.subtasks and o.subtasks[-1].managed_keyed is not None)
+    *others, task = operator.subtasks
+    handle = task.managed_keyed
+    if isinstance(handle, IncrementalHandle):
+        handle = replace(handle, count=handle.count - 1)
+    elif isinstance(handle, KeyGroupsHandle):
+        handle = replace(handle, offsets=handle.offsets[:-1])
+    changed = replace(operator, subtasks=(*others, replace(task, managed_keyed=handle)))
+    return replace(metadata, operators=tuple(changed if o is operator else o for o in metadata.operators))
+
+
+def test_a_handle_with_fewer_key_groups(tmp_path: Path, out: Out) -> None:
+    """Of its subtask nothing is read, and all else is."""
+    states = {"count": numbered(20), "sum": numbered(9)}
+    path = rewritten(write_snapshot(tmp_path / "chk-7", {"a": states, "b": states}), fewer)
+    arguments = ("extract", path, "--engine", "local", "--output", str(tmp_path / "rows"), "--format", "json")
+    code, text, err = out(*arguments)
+    assert (code, err) == (3, "")
+    # The last four of eight key groups are those of the second subtask.
+    assert statuses(text) == {
+        ("a", "count"): ("partial", 12), ("a", "sum"): ("partial", 5),
+        ("b", "count"): ("decoded", 20), ("b", "sum"): ("decoded", 9),
+    }  # fmt: skip
+    assert "the state handle of subtask 1 has key groups 4-6; expected key groups 4-7, by parallelism 2 of 8" in text
+    codes = {command: out(command, path)[0] for command in ("count", "states", "inspect", "validate", "stats")}
+    assert codes == {"count": 3, "states": 3, "inspect": 3, "validate": 1, "stats": 3}
+
+
+def test_a_database_with_more_key_groups_than_its_handle(tmp_path: Path, out: Out) -> None:
+    """A database may have rows of other key groups, from before a rescaling. So only the range of the handle tells."""
+    shutil.copytree(DATA / ROCKSDB, tmp_path / "job")
+    path = rewritten(tmp_path / "job", lambda metadata: metadata)
+    whole = statuses(out("count", path, "--format", "json")[1])
+    assert {status for status, _ in whole.values()} == {"decoded"}
+    rewritten(tmp_path / "job", fewer)
+    code, text, _ = out("count", path, "--format", "json")
+    found = statuses(text)
+    assert code == 3
+    assert found[None, "sum"] == ("unreadable", None)
+    others = {"window-contents", "merging-window-set", "limits", "rules", "split-list", "union-list"}
+    whole = {key: one for key, one in whole.items() if key[1] in others or "window-timers" in str(key[1])}
+    assert {key: one for key, one in found.items() if one[0] == "decoded"} == whole
