@@ -7,10 +7,21 @@ numbers subtasks in any order. A subtask without keyed state has no handle.
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import accumulate
+from typing import NamedTuple
 
 from stateextract.errors import FormatError
-from stateextract.metadata.model import KeyedStateHandle, OperatorState
+from stateextract.metadata.model import MAX_KEY_GROUPS, KeyedStateHandle, OperatorState
+
+
+class WrongKeyGroups(NamedTuple):
+    """What is wrong with the range of a handle.
+
+    :param readable: the rows of its key groups can be read all the same: only some are missing.
+    """
+
+    error: FormatError
+    readable: bool
 
 
 def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> range:
@@ -19,38 +30,49 @@ def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> ran
     return range(first, -(-(subtask + 1) * max_parallelism // parallelism))
 
 
-def wrong_key_groups(operator: OperatorState) -> dict[tuple[int, str], FormatError]:
+def wrong_key_groups(operator: OperatorState) -> dict[tuple[int, str], WrongKeyGroups]:
     """What is wrong with the key groups of handles, by subtask and role (``managed_keyed`` or ``raw_keyed``).
 
     If nothing reported this, rows would be missing, or would come twice.
     """
-    found: dict[tuple[int, str], FormatError] = {}
+    found: dict[tuple[int, str], WrongKeyGroups] = {}
     for role in ("managed_keyed", "raw_keyed"):
-        handles: dict[int, KeyedStateHandle | None] = {task.index: getattr(task, role) for task in operator.subtasks}
-        owners = Counter(handle.key_groups for handle in handles.values() if handle is not None)
-        for index, handle in handles.items():
-            if handle is None:
-                continue
-            groups = handle.key_groups
+        handles: list[tuple[int, KeyedStateHandle | None]] = [(task.index, getattr(task, role)) for task in operator.subtasks]
+        ranges = {index: handle.key_groups for index, handle in handles if handle is not None}
+        for index, groups in ranges.items():
             expected = _nearest(groups, index, operator)
             if groups != expected:
-                found[index, role] = FormatError(
+                error = FormatError(
                     f"the state handle of subtask {index} has {_named(groups)}",
                     expected=f"{_named(expected)}, by parallelism {operator.parallelism} of {operator.max_parallelism}",
                 )
-            elif owners[groups] > 1:
-                found[index, role] = FormatError(f"{owners[groups]} subtasks have {_named(groups)}", expected="one")
+                inside = expected.start <= groups.start < groups.stop <= expected.stop
+                found[index, role] = WrongKeyGroups(error, inside)
+        read = {index: groups for index, groups in ranges.items() if found.get((index, role), (None, True))[1]}
+        for index in _overlapping(read):
+            error = FormatError(f"{_named(read[index])} of subtask {index} are those of another subtask too")
+            found[index, role] = WrongKeyGroups(error, False)
     return found
 
 
 def _nearest(groups: range, index: int, operator: OperatorState) -> range:
     """The range of a subtask that a handle's range should equal."""
     parallelism, max_parallelism = operator.parallelism, operator.max_parallelism
-    if 0 <= groups.start < max_parallelism and groups:
+    if groups and groups.start < max_parallelism:
         owner = groups.start * parallelism // max_parallelism
         if groups == key_group_range(owner, parallelism, max_parallelism):
             return groups
     return key_group_range(index, parallelism, max_parallelism)
+
+
+def _overlapping(ranges: dict[int, range]) -> list[int]:
+    """The subtasks that share a key group with another one."""
+    changes = [0] * (MAX_KEY_GROUPS + 1)
+    for groups in ranges.values():
+        changes[groups.start] += 1
+        changes[groups.stop] -= 1
+    shared = [0, *accumulate(owners > 1 for owners in accumulate(changes))]
+    return [index for index, groups in ranges.items() if shared[groups.stop] > shared[groups.start]]
 
 
 def _named(groups: range) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
 from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.prefetch import FilePrefetcher
-from stateextract.metadata.key_group_assignment import wrong_key_groups
+from stateextract.metadata.key_group_assignment import WrongKeyGroups, wrong_key_groups
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import (
     ChangelogHandle,
@@ -167,7 +167,7 @@ class HeaderReader:
         self._verify = verify
         self._changelog_files = DecompressedFiles()
         self._bounds: dict[StreamHandle, set[int]] = {}
-        self._wrong_key_groups: list[dict[tuple[int, str], FormatError]] = []
+        self._wrong_key_groups: list[dict[tuple[int, str], WrongKeyGroups]] = []
 
     def read(self, threads: int, on_headers: OnHeaders = ignore_progress) -> list[StateFile]:
         """All files, in the order of operators and subtasks.
@@ -203,12 +203,14 @@ class HeaderReader:
 
     def _look(self, work: _Work) -> list[StateFile] | Changelog:
         """The files of a handle; of a changelog what has to be finished when those of all subtasks are known."""
-        problem = self._problem(work)
+        problem, readable = self._problem(work)
         if problem is not None:
             problem.at(file=self._locator.found.metadata_uri, operator=operator_label(self._snapshot.operators[work.operator]))
             # The headers have the names of the states.
             files = [] if isinstance(work.handle, ChangelogHandle) else self._files(work)
-            return [replace(file, problem=problem, content=None) for file in files] or [self._failed(work, problem)]
+            return [
+                replace(file, problem=file.problem or problem, content=file.content if readable else None) for file in files
+            ] or [self._failed(work, problem)]
         if not isinstance(work.handle, ChangelogHandle):
             return self._files(work)
         try:
@@ -216,13 +218,13 @@ class HeaderReader:
         except Exception as error:
             return [self._failed(work, error)]
 
-    def _problem(self, work: _Work) -> FormatError | None:
-        """Why nothing of a handle is read: ``_metadata`` contradicts itself."""
+    def _problem(self, work: _Work) -> tuple[FormatError | None, bool]:
+        """How ``_metadata`` contradicts itself about a handle, and whether its rows can be read all the same."""
         operator = self._snapshot.operators[work.operator]
         if operator.problem is not None or isinstance(work.handle, OperatorStateHandle):
-            return operator.problem
+            return operator.problem, False
         role = "raw_keyed" if work.raw else "managed_keyed"
-        return self._wrong_key_groups[work.operator].get((work.subtask, role))
+        return self._wrong_key_groups[work.operator].get((work.subtask, role), (None, True))
 
     def _files(self, work: _Work) -> list[StateFile]:
         handle = work.handle

@@ -239,7 +239,7 @@ def test_the_key_by_a_queue_of_timers(tmp_path: Path) -> None:
 def test_the_key_by_another_subtask(tmp_path: Path) -> None:
     materialized = Keyed([VALUE], DOUBLE, range(3), 128)
     log = sets({i64(1): 100})
-    opened = snapshot(tmp_path, subtask(0, log, HIGH), subtask(1, sets({}), range(3), materialized))
+    opened = snapshot(tmp_path, subtask(0, log, HIGH), subtask(1, sets({}), LOW, materialized))
     assert opened.operator("op").state("s").to_table()["key"].to_pylist() == [5e-324]
 
 
@@ -263,7 +263,7 @@ def test_the_key_of_what_was_materialized(tmp_path: Path) -> None:
     entries = [Entry(1, b"\x01", i64(1)), Entry(2, b"\x00", i64(2))]
     base = Keyed([State("s", entries, value=LONG)], BOOLEAN, range(4), 128)
     log = [(-1, declare(VALUE, 0)), (2, change(SET, 0, b"\x00", VOID, i64(5)))]
-    table = snapshot(tmp_path, subtask(0, log, range(4), base)).operator("op").state("s").to_table()
+    table = snapshot(tmp_path, subtask(0, log, range(128), base)).operator("op").state("s").to_table()
     assert sorted(zip(table["key"].to_pylist(), table["value"].to_pylist(), strict=True)) == [(False, 5), (True, 1)]
 
 

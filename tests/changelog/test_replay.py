@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import stateextract
+from stateextract.metadata.key_group_assignment import key_group_range
 from stateextract.metadata.model import KeyedStateHandle, SubtaskState
 from tests.changelog.writer import Job, Record, cut, handle, in_files, in_memory
 from tests.state.keyed_writer import FORMS, LONG, STRING, Keyed, State, heap, i64, write
@@ -131,7 +132,9 @@ class Random:
 
 def tables(folder: Path, managed: KeyedStateHandle, most: int, **options: Any) -> dict[str, pa.Table]:
     """All states of a snapshot, rows in order."""
-    path = write(folder, [SubtaskState(0, managed_keyed=managed)], most)
+    groups = managed.key_groups
+    fits = (p for p in range(1, most + 1) if groups == key_group_range(groups.start * p // most, p, most))
+    path = write(folder, [SubtaskState(0, managed_keyed=managed)], most, parallelism=next(fits))
     snapshot = stateextract.open_snapshot(str(path), **options)
     assert snapshot.operators[0].problems == []
     found = {}

@@ -213,7 +213,7 @@ def handles(uri: str) -> dict[str, SubtaskState]:
 
 
 def snapshot_of(folder: Path, subtask: SubtaskState) -> Path:
-    operator = OperatorState("0" * 31 + "1", "op", "n", 1, 8, subtasks=(subtask,))
+    operator = OperatorState("0" * 31 + "1", "op", "n", 1, 1, subtasks=(subtask,))
     folder.mkdir(parents=True)
     (folder / "_metadata").write_bytes(metadata(SnapshotMetadata(6, 7, (), (operator,), None)))
     return folder
