@@ -108,6 +108,12 @@ def test_bytes_of_a_coordinator_in_no_known_form_are_raw(tmp_path: Path, capsys:
         found = json.loads(capsys.readouterr().out)
         (one,) = [found] if isinstance(found, dict) else found
         assert (one["status"], one["reason"]) == ("raw", reason), command
+    # Without a selection, count lists what extract lists, and ends as it does.
+    assert run(["extract", str(tmp_path), "--output", str(tmp_path.parent / "rows"), "--engine", "local"]) == 3
+    capsys.readouterr()
+    assert run(["count", str(tmp_path), "--format", "json"]) == 3
+    (one,) = json.loads(capsys.readouterr().out)
+    assert (one["state_kind"], one["rows"], one["status"], one["reason"]) == ("coordinator", 1, "raw", reason)
     arguments = ["extract", str(tmp_path), "--engine", "local", "-o", str(tmp_path.parent / "out"), "--format", "json"]
     assert run(arguments) == 3
     extracted = json.loads(capsys.readouterr().out)
