@@ -25,8 +25,6 @@ from stateextract.cli.reading import (
 from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
-from stateextract.snapshot.coverage import CANNOT_BE_READ
-from stateextract.snapshot.inventory import master_entries
 from stateextract.state.kinds import COORDINATOR
 
 if TYPE_CHECKING:
@@ -88,6 +86,8 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
 
 def _without_names(operators: Iterable[Operator]) -> Iterator[dict[str, Any]]:
     """What operators have apart from named states: coordinators, which have one row each, and what is not read."""
+    from stateextract.snapshot.coverage import CANNOT_BE_READ
+
     for one in operators:
         for state in one.unnamed:
             if state.kind == COORDINATOR and state.status not in CANNOT_BE_READ:
@@ -98,6 +98,8 @@ def _without_names(operators: Iterable[Operator]) -> Iterator[dict[str, Any]]:
 
 
 def _master_states(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    from stateextract.snapshot.inventory import master_entries
+
     for entry in master_entries(snapshot.master_states):
         names = {"operator_id": None, "operator_uid": None, "operator_name": None, "operator_label": entry.label}
         state = {"state_name": entry.state, "state_scope": None, "state_kind": entry.kind}

@@ -102,7 +102,12 @@ class Address(NamedTuple):
 
 
 def split_uri(uri: str) -> Address:
-    """Takes a URI or local path apart, with aliases resolved and superfluous slashes removed."""
+    """Takes a URI or local path apart, with aliases resolved and superfluous slashes removed.
+
+    :raises UsageError: for an empty path, which a shell makes of a variable that is not set.
+    """
+    if not uri:
+        raise UsageError("the path is empty")
     match = _SCHEME.match(uri)
     if match is None:
         return Address("file", "", os.path.abspath(uri))

@@ -34,7 +34,9 @@ def parse_documents(text: str) -> list[Any]:
         _check_events(text)
         return [document for document in yaml.load_all(text, yaml.BaseLoader) if document not in (None, "")]
     except yaml.YAMLError as error:
-        raise FormatError(f"the file is not YAML: {error}") from None
+        problem, mark = getattr(error, "problem", None) or str(error), getattr(error, "problem_mark", None)
+        where = "" if mark is None else f" in line {mark.line + 1}, column {mark.column + 1}"
+        raise FormatError(f"the file is not YAML: {problem}{where}") from None
 
 
 def _check_events(text: str) -> None:

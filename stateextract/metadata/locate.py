@@ -162,7 +162,7 @@ def _below(uri: str, entries: Sequence[DirectoryEntry], store: Store) -> FoundSn
         jobs.sort(key=lambda found: times[found.metadata_uri], reverse=True)
         raise SnapshotNotFoundError(
             f"{len(jobs)} jobs or snapshots are in {uri}, newest first: "
-            + abbreviate([found.directory_uri for found in jobs], 20),
+            + abbreviate([found.directory_uri.removeprefix(uri).lstrip("/") for found in jobs]),
             advice="give the path of one of them",
         )
     number = min(len(folders), _FOLDERS_LOOKED_INTO)
@@ -246,6 +246,8 @@ class Locator:
         if isinstance(handle, EmptySegmentHandle):
             return Location(None, b"", 0, 0)
         relative = isinstance(handle, RelativeHandle)
+        if not relative and not handle.path:
+            raise MissingFileError("the snapshot has no path for a file", file=self.found.metadata_uri)
         # Not join(): only the path of a damaged handle is not below the folder, and then it is simply not there.
         original = normalize(f"{self.found.directory_uri}/{handle.path}" if relative else handle.path)
         entry = self._find(original, relative)

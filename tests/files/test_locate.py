@@ -75,8 +75,8 @@ def test_several_jobs_are_listed(tmp_path: Path) -> None:
     with pytest.raises(SnapshotNotFoundError) as caught:
         find_snapshot(str(tmp_path), Store())
     assert str(caught.value) == (
-        f"3 jobs or snapshots are in {tmp_path}, newest first: {tmp_path}/savepoint-1, {tmp_path}/jobB/chk-7, "
-        f"{tmp_path}/jobA/chk-1. Give the path of one of them."
+        f"3 jobs or snapshots are in {tmp_path}, newest first: savepoint-1, jobB/chk-7, jobA/chk-1. "
+        "Give the path of one of them."
     )
 
 

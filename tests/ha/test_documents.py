@@ -27,7 +27,7 @@ def test_documents() -> None:
         ("a: &x\n  b: *x\n", "line 2 of the YAML has an alias"),
         ("- " * 51 + "a\n", "line 1 of the YAML has more than 50 levels"),
         ("a: 'b\n", "the file is not YAML"),
-        ("a: b\n  c: d\n", "the file is not YAML"),
+        ("a: b\n  c: d\n", "the file is not YAML: mapping values are not allowed here in line 2, column 4"),
         (
             "a: " + "b" * 16_000_000,
             "the YAML has 16000003 characters; expected at most 16000000. Use the output of kubectl -o json",
