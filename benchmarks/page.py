@@ -19,6 +19,9 @@ The benchmarks generate their snapshots. They check the rows that they read, and
 several times, and the best run of each counts. Figures of one core are by processor time, and the process is pinned to this
 core. Other figures are by the clock if the table does not say otherwise. `python -m benchmarks --quick` takes a tenth of the
 sizes, `--only NAME` runs one benchmark.
+
+Two scripts compare this version with another commit, in turn: `python -m benchmarks.against COMMIT` (decoding, `get`, `stats`)
+and `python -m benchmarks.unknown_values COMMIT` (Kryo values that are declared as `Object`).
 """
 
 PER_GIGABYTE = """## What to expect per gigabyte
