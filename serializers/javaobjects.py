@@ -12,8 +12,8 @@ import pyarrow as pa
 from serializers.kryo.javaobjects import LIMITS, plain
 from serializers.kryo.json import json_text
 from serializers.kryo.values import class_of
+from serializers.leaves import leaf
 from serializers.registry import register
-from stateextract.columnar.layout import Python
 from stateextract.files.javastream import parse_java_stream
 from stateextract.files.reader import Reader
 from stateextract.printable import replaced
@@ -27,11 +27,6 @@ def read_object(reader: Reader) -> dict[str, str] | None:
     return None if value is None else {"class": replaced(class_of(value)), "json": json_text(value)}
 
 
-def _decode(data: memoryview, pos: int, end: int) -> tuple[dict[str, str] | None, int]:
-    reader = Reader(data, pos, end)
-    return read_object(reader), reader.pos
-
-
-JAVA_OBJECT = Python(_decode, COLUMN)
+JAVA_OBJECT = leaf(COLUMN, read_object)
 
 register("org.apache.flink.runtime.state.JavaSerializer$JavaSerializerSnapshot", JAVA_OBJECT)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from serializers.leaves import leaf_of
 from serializers.protobuf import ProtobufTypes, parse_message
 from serializers.registry import SerializerSnapshot, register
 from serializers.snapshots import check_version
@@ -90,16 +91,14 @@ def _remote_payload(reader: Reader, name: str, version: int) -> SerializerSnapsh
     return SerializerSnapshot(name, version, details={"type": type_name})
 
 
-def _standard(layout: Layout, kind: int, read: Callable[[Any], Any], default: Any) -> Python:
+def _standard(layout: Layout, kind: int, value_of: Callable[[Any], Any], default: Any) -> Python:
     """A type of the SDKs: a message whose field 1 is the value, and left out where it is 0 or empty."""
 
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-        reader = Reader(data, pos, end)
+    def read(reader: Reader, inner: Layout, counts: ChangeCounts) -> Any:
         wire = _message(_framed(reader), {1: kind}).get(1, default)
-        return (as_text(wire, inner, counts) if isinstance(layout, Text) else read(wire)), reader.pos
+        return as_text(wire, inner, counts) if isinstance(layout, Text) else value_of(wire)
 
-    assert layout.arrow_type is not None
-    return Python(decode, layout.arrow_type, layout)
+    return leaf_of(layout, read)
 
 
 def _unpacked(form: str) -> Callable[[bytes], Any]:
@@ -141,12 +140,9 @@ _ENVELOPE: Final = struct(
 _SOURCE, _TARGET, _CONTENT, _CHECKPOINT, _TOKEN = 1, 2, 3, 4, 10
 
 
-def _envelope(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+def _envelope(reader: Reader, inner: Struct, counts: ChangeCounts) -> dict[str, Any]:
     """``Envelope`` of ``stateful-functions.proto``."""
-    assert isinstance(inner, Struct)
-    reader = Reader(data, pos, end)
-    body = _framed(reader)
-    wire = _message(body, dict.fromkeys((_SOURCE, _TARGET, _CONTENT, _CHECKPOINT, _TOKEN), _BYTES))
+    wire = _message(_framed(reader), dict.fromkeys((_SOURCE, _TARGET, _CONTENT, _CHECKPOINT, _TOKEN), _BYTES))
     columns = {f.name: f.layout for f in inner.fields}
 
     def address(number: int, name: str) -> dict[str, Any] | None:
@@ -157,14 +153,13 @@ def _envelope(data: memoryview, pos: int, end: int, inner: Layout, counts: Chang
 
     checkpoint = _message(Reader(wire[_CHECKPOINT]), {1: _VARINT}).get(1, 0) if _CHECKPOINT in wire else None
     token = wire.get(_TOKEN)
-    value = {
+    return {
         "source": address(_SOURCE, "source"),
         "target": address(_TARGET, "target"),
         "cancellation_token": None if token is None else as_text(token, columns["cancellation_token"], counts),
         "checkpoint_id": checkpoint,
         "payload": _content(wire[_CONTENT], columns["payload"], counts) if _CONTENT in wire else None,
     }
-    return value, reader.pos
 
 
 def _texts(layout: Layout, parts: list[bytes], counts: ChangeCounts) -> dict[str, Any]:
@@ -188,7 +183,7 @@ def _content(raw: bytes, layout: Layout, counts: ChangeCounts) -> dict[str, Any]
     }
 
 
-register(MESSAGE_SNAPSHOT, Python(_envelope, _ENVELOPE.arrow_type, _ENVELOPE), payload=_message_payload)
+register(MESSAGE_SNAPSHOT, leaf_of(_ENVELOPE, _envelope), payload=_message_payload)
 
 
 # ---- messages of Protobuf
@@ -226,16 +221,13 @@ def _by_descriptor(java: str, message_class: Any) -> Python:
     made = column(message_class)
     known: tuple[Layout | None, Any] = None, None
 
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+    def read(reader: Reader, inner: Layout, counts: ChangeCounts) -> Any:
         nonlocal known
         layout, shaper = known
         if layout is not inner:
             shaper = made.shape(inner)
             known = inner, shaper
-        reader = Reader(data, pos, end)
         raw = bytes(reader.bytes(reader.i32("the length of a message"), "a message"))
-        return shaper(Obj(java, "message", parse_message(message_class, raw)), Shaping(counts)), reader.pos
+        return shaper(Obj(java, "message", parse_message(message_class, raw)), Shaping(counts))
 
-    wire_type = made.layout.wire_type
-    assert wire_type is not None
-    return Python(decode, wire_type, made.layout)
+    return leaf_of(made.layout, read)

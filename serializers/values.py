@@ -5,13 +5,12 @@ Flink's classes: ``org.apache.flink.api.common.typeutils.base.{…Value,Variant,
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
+from serializers.leaves import leaf
 from serializers.registry import register
 from serializers.scalars import BASE, NUMBERS
-from stateextract.columnar.layout import Bytes, Python, Text
+from stateextract.columnar.layout import Bytes, Text
 from stateextract.files.reader import Reader
 
 for _name, _layout in NUMBERS.items():
@@ -23,15 +22,14 @@ VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.bin
 """As Parquet and Spark hold variants."""
 
 
-def _read_variant(data: memoryview, pos: int, end: int) -> tuple[Any, int]:
+def _variant(reader: Reader) -> dict[str, bytes]:
     # Both lengths come first, the value's before the metadata's: no composition of layouts says that.
-    reader = Reader(data, pos, end)
     lengths = reader.i32("the length of a variant's value"), reader.i32("the length of a variant's metadata")
     value, metadata = (bytes(reader.bytes(length, "a variant")) for length in lengths)
-    return {"metadata": metadata, "value": value}, reader.pos
+    return {"metadata": metadata, "value": value}
 
 
-register(BASE + "VariantSerializer$VariantSerializerSnapshot", Python(_read_variant, VARIANT))
+register(BASE + "VariantSerializer$VariantSerializerSnapshot", leaf(VARIANT, _variant))
 
 # The portable serialization of a 32-bit RoaringBitmap.
 register(BASE + "BitmapSerializer$BitmapSerializerSnapshot", Bytes())

@@ -12,19 +12,18 @@ Flink's classes: ``org.apache.flink.types.*Value``, and of ``org.apache.flink.ap
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from serializers.classes import ClassModel, FieldModel
 from serializers.javatypes import parse_type
+from serializers.leaves import leaf, text_leaf
 from serializers.names import Names
 from serializers.registry import SerializerSnapshot, current_context, load_family, register
 from serializers.scalars import NUMBERS
 from serializers.snapshots import generic
-from serializers.texts import as_text
 from serializers.tuples import RUNTIME
-from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
     Bytes,
     Field,
@@ -58,23 +57,21 @@ def _vlong(reader: Reader) -> int:
 def _variable(type_: pa.DataType) -> Python:
     bits = type_.bit_width
 
-    def decode(data: memoryview, pos: int, end: int) -> tuple[int, int]:
-        reader = Reader(data, pos, end)
-        number = _vlong(reader)
+    def read(reader: Reader) -> int:
+        start, number = reader.pos, _vlong(reader)
         if not -(1 << bits - 1) <= number < 1 << bits - 1:
-            raise FormatError(f"the number {number} in {bits} bits", offset=pos)
-        return number, reader.pos
+            raise FormatError(f"the number {number} in {bits} bits", offset=start)
+        return number
 
-    return Python(decode, type_)
+    return leaf(type_, read)
 
 
-def _decode_text(data: memoryview, pos: int, end: int, inner: Text, counts: ChangeCounts) -> tuple[Any, int]:
+def _content(reader: Reader) -> bytes:
     """``Text.write``, ``Text.writeString``: a variable-length number of bytes, and UTF-8."""
-    reader = Reader(data, pos, end)
-    return as_text(bytes(reader.bytes(_vlong(reader), "a text")), inner, counts), reader.pos
+    return bytes(reader.bytes(_vlong(reader), "a text"))
 
 
-_TEXT: Final = Python(_decode_text, pa.string(), Text("utf8"))
+_TEXT: Final = text_leaf(_content)
 _VINT: Final = _variable(pa.int32())
 _VLONG: Final = _variable(pa.int64())
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from serializers.leaves import leaf, leaf_of, text_leaf
 from serializers.names import Names
-from serializers.texts import as_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import (
@@ -26,21 +26,12 @@ from stateextract.columnar.layout import (
     Number,
     Python,
     Struct,
-    Text,
     Undecodable,
 )
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
 _MAX_DEPTH: Final = 20
-
-
-def _number(bits: int, type_: pa.DataType) -> Python:
-    def decode(data: memoryview, pos: int, end: int) -> tuple[int, int]:
-        reader = Reader(data, pos, end)
-        return reader.zigzag(bits), reader.pos
-
-    return Python(decode, type_)
 
 
 def _content(reader: Reader) -> bytes:
@@ -50,29 +41,18 @@ def _content(reader: Reader) -> bytes:
     return bytes(reader.bytes(size, "bytes"))
 
 
-def _text(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-    reader = Reader(data, pos, end)
-    return as_text(_content(reader), inner, counts), reader.pos
-
-
-def _bytes(data: memoryview, pos: int, end: int) -> tuple[bytes, int]:
-    reader = Reader(data, pos, end)
-    return _content(reader), reader.pos
-
-
 _PLAIN: Final[dict[str, Layout]] = {
-    "null": Null(0), "boolean": Bool(), "int": _number(32, pa.int32()), "long": _number(64, pa.int64()),
+    "null": Null(0), "boolean": Bool(), "int": leaf(pa.int32(), lambda reader: reader.zigzag(32)),
+    "long": leaf(pa.int64(), lambda reader: reader.zigzag(64)),
     "float": Number(pa.float32(), little=True), "double": Number(pa.float64(), little=True),
-    "string": Python(_text, pa.string(), Text("utf8")), "bytes": Python(_bytes, pa.binary()),
+    "string": text_leaf(_content), "bytes": leaf(pa.binary(), _content),
 }  # fmt: skip
 
 
 def _array(element: Layout) -> Python:
     """Blocks of elements with their number, up to a number of 0; a negative number has the block's bytes after it."""
 
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-        assert isinstance(inner, List)
-        reader = Reader(data, pos, end)
+    def read(reader: Reader, inner: List, counts: ChangeCounts) -> Any:
         values: list[Any] = []
         while number := reader.zigzag(64):
             if number < 0:
@@ -81,11 +61,11 @@ def _array(element: Layout) -> Python:
             if number > reader.remaining:
                 raise FormatError(f"{number} elements do not fit", expected=f"at most {reader.remaining}", offset=reader.offset)
             for _ in range(number):
-                value, reader.pos = interpret(inner.element, data, reader.pos, end, counts)
+                value, reader.pos = interpret(inner.element, reader.data, reader.pos, reader.end, counts)
                 values.append(value)
-        return values, reader.pos
+        return values
 
-    return Python(decode, pa.list_(element.arrow_type or pa.bool_()), List(element))
+    return leaf_of(List(element), read)
 
 
 def avro_layout(text: str) -> Layout:

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from serializers.beam.coders import Coder, FieldType
 from serializers.beam.varints import length
+from serializers.leaves import leaf_of
 from serializers.names import Names
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
-from stateextract.columnar.layout import Field, Layout, Python, Struct, Undecodable
+from stateextract.columnar.layout import Field, Layout, Struct, Undecodable
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
@@ -50,20 +51,17 @@ def row_layout(coder: Coder, layout_of: Callable[[Coder], Layout]) -> Layout:
         return Undecodable(coder.class_name, "the fields of its rows have another order in bytes than in the schema")
     taken = Names()
     fields = tuple(Field(taken.take(name), layout_of(field_coder(type_))) for name, type_ in schema.fields)
-    inner = Struct(fields)
-    return Python(_decode, inner.arrow_type, inner)
+    return leaf_of(Struct(fields), _read)
 
 
-def _decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-    assert isinstance(inner, Struct)
-    reader = Reader(data, pos, end)
-    number = reader.varint(32)
+def _read(reader: Reader, inner: Struct, counts: ChangeCounts) -> Any:
+    start, number = reader.pos, reader.varint(32)
     if not 0 <= number <= len(inner.fields):
-        raise FormatError(f"a row has {number} fields", expected=f"at most {len(inner.fields)}", offset=pos)
+        raise FormatError(f"a row has {number} fields", expected=f"at most {len(inner.fields)}", offset=start)
     # The bits of a BitSet: the lowest of the first byte is that of the first field; bytes of zeros at the end are left out.
     nulls = int.from_bytes(reader.bytes(length(reader, "a set of nulls"), "a set of nulls"), "little")
     row: dict[str, Any] = dict.fromkeys(f.name for f in inner.fields)
     for i, part in enumerate(inner.fields[:number]):
         if not nulls >> i & 1:
-            row[part.name], reader.pos = interpret(part.layout, data, reader.pos, end, counts)
-    return row if row else True, reader.pos
+            row[part.name], reader.pos = interpret(part.layout, reader.data, reader.pos, reader.end, counts)
+    return row if row else True

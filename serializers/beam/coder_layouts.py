@@ -31,6 +31,7 @@ from serializers.beam.varints import (
 )
 from serializers.datetime import EPOCH_MS
 from serializers.javaobjects import JAVA_OBJECT
+from serializers.leaves import leaf, leaf_of
 from stateextract.columnar.layout import (
     Bool,
     Case,
@@ -41,7 +42,6 @@ from stateextract.columnar.layout import (
     Null,
     Nullable,
     Number,
-    Python,
     Struct,
     Switch,
     Undecodable,
@@ -62,30 +62,28 @@ _PANE: Final = pa.struct(
 )
 
 
-def _interval(data: memoryview, pos: int, end: int, inner: Layout, counts: Any) -> tuple[dict[str, int], int]:
+def _interval(reader: Reader, inner: Layout, counts: Any) -> dict[str, int]:
     """``IntervalWindow``: its end as an instant, and its length in milliseconds."""
-    reader = Reader(data, pos, end)
     until = reader.i64("the end of a window") ^ -(1 << 63)
-    length = reader.varint(64)
-    return {"start": until - length, "end": until}, reader.pos
+    return {"start": until - reader.varint(64), "end": until}
 
 
-def _pane(data: memoryview, pos: int, end: int) -> tuple[dict[str, Any], int]:
+def _pane(reader: Reader) -> dict[str, Any]:
     """``PaneInfo``: two flags, the timing and how many numbers follow in one byte."""
-    reader = Reader(data, pos, end)
+    start = reader.pos
     first = reader.u8("a pane")
     timing = _TIMINGS[first >> 2 & 3]
     numbers = first >> 4
     if numbers > 2:
-        raise FormatError(f"unknown encoding {numbers} of a pane", expected="0 to 2", offset=pos)
+        raise FormatError(f"unknown encoding {numbers} of a pane", expected="0 to 2", offset=start)
     index = reader.varint(64) if numbers else 0
     later = reader.varint(64) if numbers == 2 else (-1 if timing == "EARLY" else index)
     values = (bool(first & 1), bool(first & 2), timing, index, later)
-    return dict(zip(_PANE.names, values, strict=True)), reader.pos
+    return dict(zip(_PANE.names, values, strict=True))
 
 
-PANE: Final = Python(_pane, _PANE)
-INTERVAL: Final = Python(_interval, _INTERVAL.arrow_type, _INTERVAL)
+PANE: Final = leaf(_PANE, _pane)
+INTERVAL: Final = leaf_of(_INTERVAL, _interval)
 _GLOBAL: Final = Struct(())
 
 

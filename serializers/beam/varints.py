@@ -11,10 +11,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from serializers.datetime import UTC
-from serializers.texts import as_text
+from serializers.leaves import leaf, leaf_of, text_leaf
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
-from stateextract.columnar.layout import BigInteger, Layout, List, Logical, Number, Python, Text
+from stateextract.columnar.layout import BigInteger, Layout, List, Logical, Number, Python
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
@@ -31,36 +31,21 @@ def length(reader: Reader, what: str) -> int:
     return number
 
 
-def _number(bits: int, type_: pa.DataType) -> Python:
-    def decode(data: memoryview, pos: int, end: int) -> tuple[int, int]:
-        reader = Reader(data, pos, end)
-        return reader.varint(bits), reader.pos
-
-    return Python(decode, type_)
+def _text(reader: Reader) -> bytes:
+    return bytes(reader.bytes(length(reader, "a text"), "a text"))
 
 
-VARINT: Final = _number(32, pa.int32())
-VARLONG: Final = _number(64, pa.int64())
+def rest(reader: Reader) -> bytes:
+    """All bytes that are left."""
+    return bytes(reader.bytes(reader.remaining))
 
 
-def _text(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-    reader = Reader(data, pos, end)
-    return as_text(bytes(reader.bytes(length(reader, "a text"), "a text")), inner, counts), reader.pos
-
-
-def _rest_of_text(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-    return as_text(bytes(data[pos:end]), inner, counts), end
-
-
-def _bytes(data: memoryview, pos: int, end: int) -> tuple[bytes, int]:
-    reader = Reader(data, pos, end)
-    return bytes(reader.bytes(length(reader, "bytes"), "bytes")), reader.pos
-
-
-TEXT: Final = Python(_text, pa.string(), Text("utf8"))
-REST_OF_TEXT: Final = Python(_rest_of_text, pa.string(), Text("utf8"))
-BYTES: Final = Python(_bytes, pa.binary())
-REST: Final = Python(lambda data, pos, end: (bytes(data[pos:end]), end), pa.binary())
+VARINT: Final = leaf(pa.int32(), lambda reader: reader.varint(32))
+VARLONG: Final = leaf(pa.int64(), lambda reader: reader.varint(64))
+TEXT: Final = text_leaf(_text)
+REST_OF_TEXT: Final = text_leaf(rest)
+BYTES: Final = leaf(pa.binary(), lambda reader: bytes(reader.bytes(length(reader, "bytes"), "bytes")))
+REST: Final = leaf(pa.binary(), rest)
 
 
 def _digits(reader: Reader, outer: bool) -> bytes:
@@ -74,57 +59,51 @@ def _digits(reader: Reader, outer: bool) -> bytes:
 
 def integer(outer: bool) -> Python:
     """``BigIntegerCoder``, as its decimal digits."""
-
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[bytes, int]:
-        reader = Reader(data, pos, end)
-        return _digits(reader, outer), reader.pos
-
-    return Python(decode, pa.string(), Logical(BigInteger(), "big_integer", pa.string()))
+    layout = Logical(BigInteger(), "big_integer", pa.string())
+    return leaf_of(layout, lambda reader, inner, counts: _digits(reader, outer))
 
 
 def decimal(outer: bool) -> Python:
     """``BigDecimalCoder``: the scale, then the digits."""
 
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[bytes, int]:
-        reader = Reader(data, pos, end)
+    def read(reader: Reader, inner: Layout, counts: ChangeCounts) -> bytes:
         scale = reader.varint(32)
-        return _digits(reader, outer) + scale.to_bytes(4, "big", signed=True), reader.pos
+        return _digits(reader, outer) + scale.to_bytes(4, "big", signed=True)
 
-    return Python(decode, pa.string(), Logical(BigInteger(scaled=True), "big_decimal", pa.string()))
+    return leaf_of(Logical(BigInteger(scaled=True), "big_decimal", pa.string()), read)
 
 
 def framed(layout: Layout) -> Python:
     """A length, and as many bytes, which are a value in the outer context: ``LengthPrefixCoder``, and the keys of states."""
 
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-        reader = Reader(data, pos, end)
+    def read(reader: Reader, inner: Layout, counts: ChangeCounts) -> Any:
         size = length(reader, "a value")
         reader.bytes(size, "a value")
-        value, after = interpret(inner, data, reader.pos - size, reader.pos, counts)
+        value, after = interpret(inner, reader.data, reader.pos - size, reader.pos, counts)
         if after != reader.pos:
             raise FormatError(f"{reader.pos - after} bytes follow a value inside its length", offset=after)
-        return value, reader.pos
+        return value
 
-    return Python(decode, layout.arrow_type, layout)
+    return leaf_of(layout, read)
 
 
 def iterable(element: Layout) -> Python:
     """``IterableCoder``: a number of elements, or -1, and then numbers of elements with as many, up to one of 0."""
 
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-        reader = Reader(data, pos, end)
-        number = reader.i32("a number of elements")
+    def read(reader: Reader, inner: Layout, counts: ChangeCounts) -> Any:
+        start, number = reader.pos, reader.i32("a number of elements")
         if number >= 0:
-            return interpret(inner, data, pos, end, counts)
+            value, reader.pos = interpret(inner, reader.data, start, reader.end, counts)
+            return value
         if number != -1 or not isinstance(inner, List):
-            raise FormatError(f"a list has {number} elements", offset=pos)
+            raise FormatError(f"a list has {number} elements", offset=start)
         values: list[Any] = []
         while more := reader.varint(64):
             if not 0 < more <= reader.remaining:
                 raise FormatError(f"{more} elements do not fit", expected=f"at most {reader.remaining}", offset=reader.pos)
             for _ in range(more):
-                value, reader.pos = interpret(inner.element, data, reader.pos, end, counts)
+                value, reader.pos = interpret(inner.element, reader.data, reader.pos, reader.end, counts)
                 values.append(value)
-        return values, reader.pos
+        return values
 
-    return Python(decode, pa.list_(element.arrow_type or pa.bool_()), List(element))
+    return leaf_of(List(element), read)
