@@ -428,22 +428,18 @@ class KernelDecoder:
         if status == kernel.UNDECODABLE:
             part = self.program.undecodable[int(self.out[kernel.ARGUMENT])]
             return UndecodableError(f"a value of {part.class_name} cannot be decoded: {part.reason}", offset=at)
-        messages: dict[int, tuple[type[StateExtractError], str, str | None]] = {
-            kernel.BAD_COUNT: (FormatError, "an invalid length or count", None),
-            kernel.BAD_TEXT: (FormatError, "a string that Java does not write", None),
-            kernel.BAD_CONSTANT: (FormatError, "bytes that are always the same are others here", None),
-            kernel.BAD_TAG: (FormatError, "a tag that no alternative has", None),
-            kernel.BAD_SECTION: (FormatError, "a row, array or map with a part that lies beyond its end", None),
-            kernel.SLOW: (FormatError, "a value of Kryo that is not as its class lets expect", None),
-            kernel.BAD_POJO: (FormatError, "POJO flags without meaning", "1, 2, 4 or 8"),
-            kernel.BAD_SUBCLASS: (
-                UndecodableError,
-                "a POJO subclass that the serializer snapshot does not describe",
-                None,
-            ),
+        messages = {
+            kernel.BAD_COUNT: "an invalid length or count",
+            kernel.BAD_TEXT: "a string that Java does not write",
+            kernel.BAD_CONSTANT: "bytes that are always the same are others here",
+            kernel.BAD_TAG: "a tag that no alternative has",
+            kernel.BAD_SECTION: "a row, array or map with a part that lies beyond its end",
+            kernel.SLOW: "a value of Kryo that is not as its class lets expect",
+            kernel.BAD_POJO: "POJO flags without meaning",
+            kernel.BAD_SUBCLASS: "a POJO subclass that the serializer snapshot does not describe",
         }
-        kind, message, expected = messages[status]
-        return kind(message, expected=expected, offset=at)
+        kind = UndecodableError if status == kernel.BAD_SUBCLASS else FormatError
+        return kind(messages[status], expected="1, 2, 4 or 8" if status == kernel.BAD_POJO else None, offset=at)
 
 
 def _fixed_width(node: ColumnNode) -> int:

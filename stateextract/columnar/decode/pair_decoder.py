@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.by_python import Decoded, LookAhead
 from stateextract.columnar.decode.decoder import (
@@ -311,9 +310,11 @@ class InterpreterPairDecoder(InterpreterDecoder):
         self.last_key = None
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
-        view = data.view
-        pairs = 0
-        before = len(self.values)
+        view, pairs, before = data.view, 0, len(self.values)
+
+        def progress(stop: Stop, needed: int = 0, error: UndecodableError | None = None) -> Progress:
+            return Progress(stop, pairs, pos, needed, len(self.values) - before, error)
+
         while pairs < limit:
             full = self.is_full
             large = self.bytes > max(self.policy.max_value_bytes, self.batch_bytes) or self.room > self.most_room
@@ -323,22 +324,21 @@ class InterpreterPairDecoder(InterpreterDecoder):
                     advice=LARGE_VALUE_ADVICE, offset=pos,
                 )  # fmt: skip
             if full and not (self.merges and self.last_key is not None and len(self.values) == 1):
-                return Progress(Stop.FULL, pairs, pos, rows=len(self.values) - before)
+                return progress(Stop.FULL)
             reader = Reader(view, pos, end)
             try:
                 key_start, key_end, value_end = self._bounds(reader)
             except TruncatedError:
-                return Progress(Stop.NEED_INPUT, pairs, pos, end + 1, len(self.values) - before)
+                return progress(Stop.NEED_INPUT, end + 1)
             group = self._group(view, key_start)
             counts = ChangeCounts()
             try:
                 self._pair(view, group, key_start + self.pairs.prefix, key_end, value_end, counts)
             except UndecodableError as error:
-                return Progress(Stop.UNDECODABLE, pairs, pos, rows=len(self.values) - before, error=error)
+                return progress(Stop.UNDECODABLE, error=error)
             except FormatError as error:
                 if self._is_guess(error, key_end):
-                    rows = len(self.values) - before
-                    return Progress(Stop.UNDECODABLE, pairs, pos, rows=rows, error=misread("pair", error))
+                    return progress(Stop.UNDECODABLE, error=misread("pair", error))
                 if isinstance(error, TruncatedError):
                     message = "a key or value does not end at its recorded length"
                     raise FormatError(message, offset=error.offset) from None
@@ -349,8 +349,8 @@ class InterpreterPairDecoder(InterpreterDecoder):
             pairs += 1
             pos = value_end
             if view[key_start] & 0x80:
-                return Progress(Stop.LAST, pairs, pos, rows=len(self.values) - before)
-        return Progress(Stop.DONE, pairs, pos, rows=len(self.values) - before)
+                return progress(Stop.LAST)
+        return progress(Stop.DONE)
 
     def _bounds(self, reader: Reader) -> tuple[int, int, int]:
         start = reader.pos
@@ -506,7 +506,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
 
     def flush(self, last: bool = True) -> pa.Array:
         hold = self.values.pop() if self.merges and not last and self.last_key is not None and self.values else None
-        array = self.flush_wire()
+        array = super().flush()
         if hold is not None:
             self.values.append(hold)
-        return apply_logical(array, self.kept, self.policy, self.counts)
+        return array
