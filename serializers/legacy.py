@@ -52,9 +52,9 @@ def resilient(reader: Reader) -> tuple[SerializerSnapshot, ...]:
     return tuple(found)
 
 
-def _composite(today: str, details: dict[str, Any] | None = None, outer_version: int = 1) -> PayloadReader:
+def _composite(today: str, details: dict[str, Any] | None = None) -> PayloadReader:
     def payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-        return SerializerSnapshot(today, 3, outer_version, details or {}, resilient(reader))
+        return SerializerSnapshot(today, 3, 1, details or {}, resilient(reader))
 
     return payload
 
