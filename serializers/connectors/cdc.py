@@ -29,14 +29,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from serializers.connectors.embedded import java_json, json_object, read_utf8
 from serializers.connectors.forms import COORDINATOR, PayloadForm, register_form
-from serializers.connectors.payload_parts import I32, I64, TEXT, expect, must_end, read_flag, read_text, struct_of
+from serializers.connectors.payload_parts import (
+    FLAG,
+    I32,
+    I64,
+    INT,
+    LONG,
+    TEXT,
+    UTF,
+    PayloadPart,
+    checked,
+    expect,
+    many,
+    must_end,
+    part,
+    read_flag,
+    read_text,
+    record,
+    since,
+    sized,
+    struct_of,
+)
 from serializers.context import Evidence
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.reader import Reader
@@ -67,104 +86,13 @@ _MYSQL_STREAM = "binlog-split"
 _OFFSET = struct_of(**dict(_OFFSET_COLUMNS.values()), json=TEXT)
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How one of the two families writes in one version.
-
-    :param version: of the splits' serializer.
-    :param base: ``flink-cdc-base``, not MySQL's own classes.
-    """
-
-    version: int
-    base: bool
-
-    @property
-    def flags(self) -> bool:
-        """Whether a flag tells how the name of a table is to be read."""
-        return self.base and self.version >= 4
+# ---- what splits and enumerators are made of
 
 
-# ---- splits
-
-
-def read_cdc_split(reader: Reader, version: int) -> dict[str, Any]:
-    """A split of either family.
-
-    :raises StateExtractError: if it has neither's layout.
-    """
-    return _either(reader, lambda inner, base: _split(inner, _Layout(version, base)))
-
-
-def _either(reader: Reader, read: Callable[[Reader, bool], dict[str, Any]]) -> dict[str, Any]:
-    """What one of both families takes to the last byte."""
-    data = reader.bytes(reader.remaining)
-    problem: StateExtractError = FormatError("no split of Flink CDC")
-    for base in (False, True):
-        inner = Reader(data)
-        try:
-            value = read(inner, base)
-            must_end(inner)
-        except StateExtractError as error:
-            problem = error
-        else:
-            return value
-    raise problem
-
-
-def _split(reader: Reader, layout: _Layout) -> dict[str, Any]:
-    kind = reader.i32("a kind")
-    expect(kind, (_SNAPSHOT, _STREAM))
-    read = _snapshot_split if kind == _SNAPSHOT else _stream_split
-    return dict.fromkeys(_SPLIT_COLUMNS) | read(reader, layout)
-
-
-def _snapshot_split(reader: Reader, layout: _Layout) -> dict[str, Any]:
-    if layout.flags:
-        read_flag(reader)
-    return {
-        "kind": "snapshot", "table": _table(reader), "split_id": read_text(reader), "key_type": read_text(reader),
-        **_bounds(reader), "high_watermark": _offset(reader, layout), "tables": _tables(reader, layout),
-    }  # fmt: skip
-
-
-def _stream_split(reader: Reader, layout: _Layout) -> dict[str, Any]:
-    split: dict[str, Any] = {"kind": "stream", "split_id": read_text(reader)}
-    read_text(reader)  # the type of the key, which is of no use
-    split |= {"start": _offset(reader, layout), "end": _offset(reader, layout)}
-    if split["start"] is None:
-        raise FormatError("a stream without an offset")
-    # Offsets of version 1 are a text and a number and no JSON, so another connector's bytes could be taken for them.
-    if layout.version == 1 and split["split_id"] != _MYSQL_STREAM:
-        raise FormatError("no stream of MySQL")
-    finished = [_finished_split(reader, layout) for _ in range(reader.count("splits", least=9))]
-    split |= {"finished_splits": finished, "tables": _tables(reader, layout)}
-    split["finished_splits_in_all"] = reader.i32("a number of splits") if layout.version >= 3 else len(finished)
-    # MySQL's connector 2.2 wrote version 4 without this flag.
-    if layout.version >= 5 if layout.base else layout.version == 4 and reader.remaining:
-        split["suspended"] = read_flag(reader)
-    if layout.base and layout.version >= 6:
-        split["snapshot_completed"] = read_flag(reader)
-    return split
-
-
-def _finished_split(reader: Reader, layout: _Layout) -> dict[str, Any]:
-    split: dict[str, Any] = {"table": _table(reader), "split_id": read_text(reader)} | _bounds(reader)
-    if layout.base:
-        # The factory of offsets, an object of the database's own class.
-        java_json(_hex(reader))
-    split["high_watermark"] = _offset(reader, layout)
-    if layout.flags:
-        read_flag(reader)
-    return split
-
-
-def _bounds(reader: Reader) -> dict[str, str | None]:
-    return {"split_start": java_json(_hex(reader)), "split_end": java_json(_hex(reader))}
-
-
-def _hex(reader: Reader) -> bytes:
+def _bound(reader: Reader) -> str | None:
+    """A Java object in hexadecimal digits, as JSON."""
     try:
-        return bytes.fromhex(read_text(reader))
+        return java_json(bytes.fromhex(read_text(reader)))
     except ValueError:
         raise FormatError("a bound of a split is not hexadecimal") from None
 
@@ -182,16 +110,23 @@ def _unquoted(part: str) -> str:
     return part[1:-1].replace(quote * 2, quote) if quote in '"`' else part
 
 
-def _offset(reader: Reader, layout: _Layout) -> dict[str, Any] | None:
+def _schema(reader: Reader, version: int) -> str:
+    """The schema of a table, which Debezium writes as JSON."""
+    schema = read_text(reader) if version == 1 else read_utf8(reader)
+    json_object(schema)
+    return schema
+
+
+def _offset(reader: Reader, version: int, base: bool) -> dict[str, Any] | None:
     if not read_flag(reader):
         return None
     found: dict[str, Any] = dict.fromkeys(field.name for field in _OFFSET)
-    if layout.version == 1:
+    if version == 1:
         return found | {"file": read_text(reader), "position": reader.i64("a position")}
     text = read_utf8(reader)
     values = json_object(text)
     known = values.keys() & _OFFSET_COLUMNS.keys()
-    of_family = bool(known) and layout.base != bool(known & _MYSQL)
+    of_family = bool(known) and base != bool(known & _MYSQL)
     if not of_family or any(value is not None and not isinstance(value, str) for value in values.values()):
         raise FormatError("no offset of a database")
     for key in known:
@@ -212,93 +147,142 @@ def _int64(text: str | None) -> int | None:
     return int(text)
 
 
-def _tables(reader: Reader, layout: _Layout) -> list[dict[str, Any]]:
-    """Tables with their schemas, which Debezium writes as JSON."""
-    tables = []
-    for _ in range(reader.count("tables", least=4)):
-        if layout.flags:
-            read_flag(reader)
-        name = _table(reader)
-        schema = read_text(reader) if layout.version == 1 else read_utf8(reader)
-        json_object(schema)
-        tables.append({"table": name, "schema": schema})
-    return tables
+_BOUND, _NAME = part(TEXT, _bound), part(TEXT, _table)
+_NOTHING = part(pa.null(), lambda reader: None)
 
 
-# ---- enumerators
+class _Family:
+    """The parts of one of the two families, by the version of the splits.
+
+    :param base: ``flink-cdc-base``, not MySQL's own classes.
+    """
+
+    def __init__(self, base: bool) -> None:
+        self.base = base
+        # Whether the name of a table is to be read in another way.
+        flag = since(4, FLAG) if base else _NOTHING
+        self.offset = PayloadPart(lambda reader, version: _offset(reader, version, base), _OFFSET)
+        self.tables = many(record(_flag=flag, table=_NAME, schema=PayloadPart(_schema, TEXT)))
+        self.snapshot = record(
+            _flag=flag, table=_NAME, split_id=UTF, key_type=UTF, split_start=_BOUND, split_end=_BOUND,
+            high_watermark=self.offset, tables=self.tables,
+        )  # fmt: skip
+        # The factory of offsets is an object of the database's own class.
+        finished = record(
+            table=_NAME, split_id=UTF, split_start=_BOUND, split_end=_BOUND, _factory=_BOUND if base else _NOTHING,
+            high_watermark=self.offset, _flag=flag,
+        )  # fmt: skip
+        # The type of a stream's key is of no use.
+        self.stream = record(
+            split_id=UTF, _key_type=UTF, start=checked(self.offset, lambda offset: offset is not None), end=self.offset,
+            finished_splits=many(finished), tables=self.tables, finished_splits_in_all=since(3, INT),
+        )  # fmt: skip
+        self.nested = sized(PayloadPart(self.snapshot_split, pa.null()))
+        self.names = many(record(_flag=since(5, FLAG) if base else _NOTHING, table=_NAME))
+
+    def split(self, reader: Reader, version: int) -> dict[str, Any]:
+        kind = reader.i32("a kind")
+        expect(kind, (_SNAPSHOT, _STREAM))
+        found: dict[str, Any] = dict.fromkeys(_SPLIT_COLUMNS)
+        if kind == _SNAPSHOT:
+            found |= {"kind": "snapshot"} | self.snapshot.read(reader, version)
+            return found
+        found |= {"kind": "stream"} | self.stream.read(reader, version)
+        # Offsets of version 1 are a text and a number and no JSON, so another connector's bytes could be taken for them.
+        if version == 1 and found["split_id"] != _MYSQL_STREAM:
+            raise FormatError("no stream of MySQL")
+        if version < 3:
+            found["finished_splits_in_all"] = len(found["finished_splits"])
+        # MySQL's connector 2.2 wrote version 4 without this flag.
+        if version >= 5 if self.base else version == 4 and reader.remaining:
+            found["suspended"] = read_flag(reader)
+        if self.base and version >= 6:
+            found["snapshot_completed"] = read_flag(reader)
+        return found
+
+    def snapshot_split(self, reader: Reader, version: int) -> dict[str, Any]:
+        """A split in the state of an enumerator."""
+        split = self.split(reader, version)
+        if split["kind"] != "snapshot":
+            raise FormatError("no split of a snapshot")
+        return {name: split[name] for name in _NESTED_COLUMNS}
+
+    def assigned(self, reader: Reader, version: int) -> dict[str, Any]:
+        id_, split = read_text(reader), self.nested.read(reader, version)
+        if split["split_id"] != id_:
+            raise FormatError("a split under the name of another one")
+        found: dict[str, Any] = split
+        return found
+
+    def table_names(self, reader: Reader, version: int) -> list[str]:
+        """:param version: of the enumerator."""
+        return [one["table"] for one in self.names.read(reader, version)]
+
+    def enumerator(self, reader: Reader, version: int) -> dict[str, Any]:
+        splits, kind = reader.i32("a version of splits"), reader.i32("a kind")
+        expect(splits, range(1, 7))
+        expect(kind, (_SNAPSHOT, _HYBRID))
+        assigned = PayloadPart(self.assigned, pa.null())
+        found: dict[str, Any] = dict.fromkeys(field.name for field in _PENDING) | {
+            "kind": "snapshot" if kind == _SNAPSHOT else "hybrid",
+            "processed_tables": self.table_names(reader, version),
+            "remaining_splits": many(self.nested).read(reader, splits),
+            "assigned_splits": many(assigned).read(reader, splits),
+            "finished_offsets": many(record(split_id=UTF, offset=self.offset)).read(reader, splits),
+            "status": self.status(reader, version, splits),
+        }
+        if version >= 3:
+            found |= {"remaining_tables": self.table_names(reader, version), "table_ids_case_sensitive": read_flag(reader)}
+        if version >= 4:
+            found["tables"] = self.tables.read(reader, splits)
+        if self.base and version >= 7:
+            found["finished_checkpoints"] = many(_CHECKPOINT).read(reader, version)
+        if version >= (8 if self.base else 5) and read_flag(reader):
+            found |= _CHUNK.read(reader, version)
+        if kind == _HYBRID:
+            found["stream_split_assigned"] = read_flag(reader)
+        return found
+
+    def status(self, reader: Reader, version: int, splits: int) -> str:
+        """Older versions have whether all is assigned and finished, as has version 3 of MySQL's with splits of version 3."""
+        if version < (6 if self.base else 3) or (version == splits == 3 and not self.base):
+            return _STATUSES[read_flag(reader)]
+        code = reader.i32("a status")
+        expect(code, range(len(_STATUSES)))
+        return (_STATUSES if self.base or version >= 5 else _STATUSES_2_2)[code]
+
+
+_CHECKPOINT = record(split_id=UTF, checkpoint_id=LONG)
+_CHUNK = record(splitting_table=_NAME, next_chunk_start=_BOUND, next_chunk_id=INT)
+_FAMILIES = (_Family(base=False), _Family(base=True))
+
+
+def read_cdc_split(reader: Reader, version: int) -> dict[str, Any]:
+    """A split of either family.
+
+    :raises StateExtractError: if it has neither's layout.
+    """
+    return _either(reader, lambda family, inner: family.split(inner, version))
 
 
 def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    return _either(reader, lambda inner, base: _pending(inner, version, base))
+    return _either(reader, lambda family, inner: family.enumerator(inner, version))
 
 
-def _pending(reader: Reader, version: int, base: bool) -> dict[str, Any]:
-    split_version, kind = reader.i32("a version of splits"), reader.i32("a kind")
-    expect(split_version, range(1, 7))
-    expect(kind, (_SNAPSHOT, _HYBRID))
-    layout = _Layout(split_version, base)
-    flags = base and version >= 5
-    found: dict[str, Any] = dict.fromkeys(field.name for field in _PENDING) | {
-        "kind": "snapshot" if kind == _SNAPSHOT else "hybrid",
-        "processed_tables": _table_names(reader, flags),
-        "remaining_splits": [_nested(reader, layout) for _ in range(reader.count("splits", least=8))],
-        "assigned_splits": [_assigned(reader, layout) for _ in range(reader.count("splits", least=8))],
-        "finished_offsets": [
-            {"split_id": read_text(reader), "offset": _offset(reader, layout)}
-            for _ in range(reader.count("offsets", least=3))
-        ],
-        "status": _status(reader, version, layout),
-    }
-    if version >= 3:
-        found |= {"remaining_tables": _table_names(reader, flags), "table_ids_case_sensitive": read_flag(reader)}
-    if version >= 4:
-        found["tables"] = _tables(reader, layout)
-    if base and version >= 7:
-        found["finished_checkpoints"] = [
-            {"split_id": read_text(reader), "checkpoint_id": reader.i64("a checkpoint")}
-            for _ in range(reader.count("checkpoints", least=10))
-        ]
-    if version >= (8 if base else 5) and read_flag(reader):
-        found |= {"splitting_table": _table(reader), "next_chunk_start": java_json(_hex(reader))}
-        found["next_chunk_id"] = reader.i32("a chunk")
-    if kind == _HYBRID:
-        found["stream_split_assigned"] = read_flag(reader)
-    return found
-
-
-def _table_names(reader: Reader, flags: bool) -> list[str]:
-    names = []
-    for _ in range(reader.count("tables", least=2)):
-        if flags:
-            read_flag(reader)
-        names.append(_table(reader))
-    return names
-
-
-def _nested(reader: Reader, layout: _Layout) -> dict[str, Any]:
-    inner = Reader(reader.bytes(reader.i32("a length"), "a split"))
-    split = _split(inner, layout)
-    must_end(inner)
-    if split["kind"] != "snapshot":
-        raise FormatError("no split of a snapshot")
-    return {name: split[name] for name in _NESTED_COLUMNS}
-
-
-def _assigned(reader: Reader, layout: _Layout) -> dict[str, Any]:
-    id_ = read_text(reader)
-    split = _nested(reader, layout)
-    if split["split_id"] != id_:
-        raise FormatError("a split under the name of another one")
-    return split
-
-
-def _status(reader: Reader, version: int, layout: _Layout) -> str:
-    """Older versions have whether all is assigned and finished, as has version 3 of MySQL's with splits of version 3."""
-    if version < (6 if layout.base else 3) or (version == layout.version == 3 and not layout.base):
-        return _STATUSES[read_flag(reader)]
-    code = reader.i32("a status")
-    expect(code, range(len(_STATUSES)))
-    return (_STATUSES if layout.base or version >= 5 else _STATUSES_2_2)[code]
+def _either(reader: Reader, read: Callable[[_Family, Reader], dict[str, Any]]) -> dict[str, Any]:
+    """What one of both families takes to the last byte."""
+    data = reader.bytes(reader.remaining)
+    problem: StateExtractError = FormatError("no split of Flink CDC")
+    for family in _FAMILIES:
+        inner = Reader(data)
+        try:
+            value = read(family, inner)
+            must_end(inner)
+        except StateExtractError as error:
+            problem = error
+        else:
+            return value
+    raise problem
 
 
 def _names_a_table(value: dict[str, Any], evidence: Evidence) -> bool:
