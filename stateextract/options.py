@@ -541,7 +541,7 @@ def show_size(size: int) -> str:
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the job file {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return parse_file(text, str(path))

@@ -97,7 +97,7 @@ def read_text(path: str, option: str) -> str:
     :raises UsageError: where it cannot be read.
     """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{option} {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 

@@ -108,7 +108,7 @@ def with_names(
 
 def _text(path: str, store: Store) -> str:
     try:
-        return store.read(path).decode()
+        return store.read(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not text: {error.reason}", expected="UTF-8") from None
 

@@ -17,7 +17,7 @@ def read_uids(path: str, store: Store) -> list[str]:
     :raises UsageError: if it cannot be read, or is something else.
     """
     try:
-        text = store.read(path).decode()
+        text = store.read(path).decode("utf-8-sig")
     except StateExtractError as error:
         raise UsageError(f"--uids {path} cannot be read: {error.message}") from error
     except UnicodeDecodeError as error:

@@ -74,3 +74,22 @@ def test_python_and_spark(uids: str) -> None:
 def test_a_file_that_cannot_be_read(capsys: pytest.CaptureFixture[str], uids: str) -> None:
     assert run(["states", KINDS, "--uids", f"{uids}-none"]) == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_files_that_windows_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They begin with a byte order mark and have two characters at the end of a line."""
+    monkeypatch.chdir(ROOT)
+
+    def written(name: str, *lines: str) -> str:
+        (tmp_path / name).write_bytes(("\ufeff" + "".join(f"{line}\r\n" for line in lines)).encode())
+        return str(tmp_path / name)
+
+    rows = document(capsys, "states", KINDS, "--uids", written("uids.txt", "all-kinds"))
+    assert {row["operator_uid"] for row in rows if row["operator_id"] == ID} == {"all-kinds"}
+    shop = ("examples/orders-checkpoint", "--operator", "orders-by-customer", "--state", "order-ids")
+    (count,) = document(capsys, "count", *shop, "--config", written("job.toml", "[output]", "flatten = true"))
+    assert count["rows"] == 200
+    given = ["--names", written("names.json", '{"operator": {}}')]
+    assert document(capsys, "count", *shop, *given)[0]["rows"] == 5
+    rules = written("rules.toml", "[[rules]]", 'name = "few"', 'state = "voucher"', "max-rows = 1")
+    assert run(["audit", shop[0], "--rules", rules]) == 5
