@@ -63,7 +63,7 @@ class Answers(BaseHTTPRequestHandler):
             self._answer((int(first), int(last)))
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is said."""
+        """Log nothing."""
 
     def _answer(self, wanted: tuple[int, int] | None) -> None:
         time.sleep(self.late)

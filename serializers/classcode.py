@@ -73,7 +73,7 @@ class Method:
 class ClassCode(ClassFile):
     """The methods of a class file, and its constants.
 
-    :raises FormatError: where the bytes are no class file.
+    :raises FormatError: where the bytes are not a class file.
     """
 
     def __init__(self, data: bytes | memoryview) -> None:

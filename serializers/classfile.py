@@ -59,7 +59,7 @@ def read_class(data: bytes | memoryview) -> ClassModel | None:
     """The model of a class file; ``None`` for what is none that objects are named after: ``module-info``, and the
     classes of enum constants with bodies.
 
-    :raises FormatError: where the bytes are no class file.
+    :raises FormatError: where the bytes are not a class file.
     """
     shape = _shape(data, with_texts=False)
     return None if shape is None else shape.model
@@ -68,7 +68,7 @@ def read_class(data: bytes | memoryview) -> ClassModel | None:
 def read_shape(data: bytes | memoryview) -> ClassShape | None:
     """The shape of a class file; ``None`` where :func:`read_class` gives ``None``.
 
-    :raises FormatError: where the bytes are no class file.
+    :raises FormatError: where the bytes are not a class file.
     """
     return _shape(data, with_texts=True)
 

@@ -159,7 +159,7 @@ def _value(name: str, models: ClassModels, level: int) -> Layout | None:
 
 
 def _nested(model: ClassModel, models: ClassModels, level: int) -> Layout | None:
-    """A POJO in a field. Its subclasses are refused: of them, too, there is no snapshot."""
+    """A POJO in a field. Its subclasses are refused, because the snapshot does not describe them."""
     if not _is_plain(model) or not model.fields:
         return None
     if model.superclass not in (None, "java.lang.Object"):

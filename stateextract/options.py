@@ -42,7 +42,7 @@ POLICIES = ("strings", "timestamps", "out_of_range", "maps", "on_undecodable")
 """Options that can be set for a single operator or state, too."""
 
 AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
-"""Tables of the job file that are no options: ``[[rules]]`` that states are held against, and what ``[audit]`` asks for them.
+"""Tables of the job file that are not options: ``[[rules]]`` for states, and the settings of these rules in ``[audit]``.
 ``audit/rules.py`` reads them; here only their kind of table is looked at."""
 
 

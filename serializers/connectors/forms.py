@@ -26,7 +26,7 @@ MAX_WRAPPERS = 8
 """Around one payload. Jobs have one; bytes can have any number of them."""
 
 COMMITTABLE, COORDINATOR = "committable", "coordinator"
-"""Places that are no state: an item of a sink's committer, and what a source's coordinator keeps for its enumerator."""
+"""Places that are not states: an item of a sink's committer, and what a source's coordinator keeps for its enumerator."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ a message inside itself                string: JSON
 =====================================  ===================================================================================
 
 A field that can be missing (a message, ``optional``, a member of a ``oneof``, any of proto2) is null where it is not set;
-others have their default. What a message holds beyond its descriptor, and extensions, stand as JSON in the outermost struct's
+others have their default. What a message contains beyond its descriptor, and extensions, are JSON in the outermost struct's
 last field.
 A string that is not UTF-8, which proto2 allows, is mended and counted as in SQL's strings.
 """

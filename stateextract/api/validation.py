@@ -161,7 +161,7 @@ class Validation:
         for state in inventory.named:
             forecast, finding = operator._forecasts.of(state), findings[state.scope, state.name]
             if finding.status is SOUND and finding.rows and forecast.status is UNSUPPORTED:
-                # Each file is sound; together they are no dataset.
+                # Each file is sound; together they do not make a dataset.
                 finding.status, finding.reason = UNCHECKED, forecast.reason
         named = sorted(findings.values(), key=lambda f: (f.scope or "", f.state or ""))
         return [*named, *self._nameless(operator)]

@@ -98,7 +98,7 @@ class ChangeFilterPairDecoder(PairDecoderWrapper):
 
     :param changed: ids of the changed rows; :param met: called with those that come up.
     :param met_map: of maps, called instead of ``met``, once for each row; :param wants: those of which entries matter.
-    :param skip: bytes before each key that are no part of ids (of queues, whose ids are elements).
+    :param skip: bytes before each key that do not belong to ids (of queues, whose ids are elements).
     """
 
     def __init__(

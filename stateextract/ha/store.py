@@ -1,7 +1,7 @@
 """What Flink's completed checkpoint store has of each job: its entries in the order of their names, and those it skips.
 
 Turns values into values. Which entries count follows ``DefaultCompletedCheckpointStoreUtils``: those that are being removed
-and those that are no handles are left out without an error, and the others are restored from by the last name.
+and those that are not state handles are left out without an error, and the others are restored from by the last name.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def entry_of(name: str, digits: str, data: bytes | None, removed: str | None = N
     try:
         handle = parse_entry(data or b"")
     except StateExtractError as error:
-        return StoreEntry(name, id_, skipped=f"entry is no handle: {error.message}")
+        return StoreEntry(name, id_, skipped=f"the entry is not a state handle: {error.message}")
     if handle.marked:
         return StoreEntry(name, id_, skipped="marked for deletion")
     return StoreEntry(name, id_, handle)

@@ -70,7 +70,7 @@ class RangeDeletion(NamedTuple):
 
 
 class IndexForm(NamedTuple):
-    """How the entries of a file's index are written; ``trailer``: bytes at the end of its keys that are no user key."""
+    """How the entries of a file's index are written; ``trailer``: bytes at the end of its keys after the user key."""
 
     delta: bool
     first_key: bool

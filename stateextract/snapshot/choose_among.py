@@ -50,7 +50,7 @@ def choose_among(
 def snapshot_of_data(
     path: str, store: Store, path_pairs: Sequence[tuple[str, str]], checkpoint: int, job: str
 ) -> FoundSnapshot | None:
-    """The snapshot that high-availability data means; ``None`` where the path is no such data."""
+    """The snapshot that high-availability data at the path means; ``None`` if the path is of something else."""
     data = read_high_availability(path, store, path_pairs)
     return None if data is None else held_snapshot(data, checkpoint, job)
 
@@ -58,7 +58,7 @@ def snapshot_of_data(
 def guessed_snapshot(
     path: str, store: Store, path_pairs: Sequence[tuple[str, str]], checkpoint: int, job: str
 ) -> FoundSnapshot | None:
-    """The same, guessed of the files below a folder, which is no job's and no snapshot's."""
+    """The same, guessed from the files below a folder that is neither of a job nor of a snapshot."""
     entry = store.info(normalize(path))
     data = read_storage(normalize(path), store, path_pairs) if entry is not None and entry.is_dir else None
     return None if data is None else held_snapshot(data, checkpoint, job)

@@ -109,7 +109,7 @@ def write_snapshot(folder: str, document: Statistics) -> str:
 
 
 def history_files(path: str) -> list[str]:
-    """The names of the files of a history, none where there is no such folder; of one file that itself.
+    """The names of the files of a history; none if the folder does not exist. A path of one file gives that file.
 
     :raises UsageError: where the folder cannot be looked into.
     """

@@ -55,7 +55,7 @@ REACH = {
     "goes without a shift; dates; integers, which count that unit since 1970",
     "json": "everything, as text: bytes in hexadecimal, decimals as text",
     "pickle": "bytes that are a pickle, as JSON text; bytes that are none become `{\"$pickle\": HEX}`. Nothing in them is run",
-    "pickle_with_bytes": "the same as a struct of `bytes` and `json`, which is null where the bytes are no pickle",
+    "pickle_with_bytes": "the same as a struct of `bytes` and `json`, which is null where the bytes are not a pickle",
     "pickle<TYPE>": "pickles of numbers, texts, dates or `None`, as a column of a type above",
     "element(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process: one element; the types are below",
     "elements(TYPE)": "the same of any number of elements, as a list",

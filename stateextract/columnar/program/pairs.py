@@ -209,7 +209,7 @@ class PairCompiler(Compiler):
         self.op(Op.END_PAIR, extended)
 
     def map_row(self, layout: PairLayout, columns: dict[str, ColumnNode]) -> None:
-        """One pair is one entry of a map, and pairs of one key and namespace stand together: they make one row."""
+        """One pair is one entry of a map, and pairs of one key and namespace are adjacent: they make one row."""
         value = layout.part("value")
         assert isinstance(value, Map)
         node = columns["value"]

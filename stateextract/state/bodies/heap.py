@@ -7,8 +7,8 @@ At the offset of each key group, also of an empty one::
     u16   state id                        position in the head
     i32   count · (namespace · key · value) × count        queues: count · element × count
 
-Entries have no lengths. So a state that cannot be decoded takes with it, in an uncompressed file, all states after it in
-the same key group; in a compressed one the next state begins where the next stream begins.
+Entries have no lengths. So in an uncompressed file, a state that cannot be decoded makes all states after it in the same key
+group unreadable. In a compressed one the next state begins where the next stream begins.
 
 :class:`HeapWalker` reads one run of key groups through a window and calls back; it knows no files, layouts of states, or
 what is done with batches. Flink's classes: ``HeapSnapshotStrategy``, ``HeapRestoreOperation``,
