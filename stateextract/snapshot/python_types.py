@@ -30,7 +30,6 @@ from stateextract.files.pickles import looks_pickled
 from stateextract.snapshot.headers import StateFile, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, has_row_key
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
-from stateextract.snapshot.python_guess import guess
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
@@ -170,6 +169,8 @@ def suggestions(
     """Types for the bytes of a state, in the order of its columns; none of a state that PyFlink did not write."""
     if not is_python(inventory, state):
         return
+    from stateextract.snapshot.python_guess import guess
+
     operator, process = operator_label(inventory.operator), is_process(state)
     for path, type_ in bytes_of(merged, process):
         sample = types.sample(inventory, state, options)

@@ -21,8 +21,7 @@ import os
 import pkgutil
 import stat
 import sys
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -163,10 +162,7 @@ def folder() -> Path | None:
     name = key()
     if name is None:
         return None
-    cached = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    private = Path(tempfile.gettempdir()) / f"stateextract-{user}"
-    for parent in (Path(cached) / "stateextract", Path(__file__).parent / "__pycache__", private):
+    for parent in _parents():
         found = parent / name
         try:
             parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -177,6 +173,15 @@ def folder() -> Path | None:
         if safe and os.access(found, os.W_OK):
             return found
     return None
+
+
+def _parents() -> Iterator[Path]:
+    yield Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "stateextract"
+    yield Path(__file__).parent / "__pycache__"
+    import tempfile  # takes 3 ms, and nearly all users have a cache
+
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    yield Path(tempfile.gettempdir()) / f"stateextract-{user}"
 
 
 def _is_safe(folder: Path, links: int = 8) -> bool:
@@ -251,6 +256,8 @@ def keep(name: str, codes: Mapping[str, Code]) -> None:
 
     :param codes: by the name of the processor.
     """
+    import tempfile
+
     where = folder()
     if where is None:
         return
