@@ -14,6 +14,11 @@ from stateextract.errors import UsageError
 PRIMITIVES = {
     "boolean": "Z", "byte": "B", "char": "C", "short": "S", "int": "I", "long": "J", "float": "F", "double": "D",
 }  # fmt: skip
+BY_CODE = {code: name for name, code in PRIMITIVES.items()}
+BOXES = {
+    "boolean": "java.lang.Boolean", "byte": "java.lang.Byte", "short": "java.lang.Short", "int": "java.lang.Integer",
+    "long": "java.lang.Long", "float": "java.lang.Float", "double": "java.lang.Double", "char": "java.lang.Character",
+}  # fmt: skip
 OBJECT_CLASS = "java.lang.Object"
 
 _MAX_LENGTH = 1 << 16
@@ -83,10 +88,7 @@ def of_class_name(name: str) -> JavaType:
     element = name[dimensions:]
     if element.startswith("L") and element.endswith(";"):
         return JavaType(element[1:-1], dimensions=dimensions)
-    for primitive, code in PRIMITIVES.items():
-        if code == element:
-            return JavaType(primitive, dimensions=dimensions)
-    return JavaType(name)
+    return JavaType(BY_CODE[element], dimensions=dimensions) if element in BY_CODE else JavaType(name)
 
 
 def _wrong(text: str) -> UsageError:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from serializers.classes import ClassModel, ClassModels
 from serializers.datetime import DATES
-from serializers.javatypes import JavaType, parse_type
+from serializers.javatypes import BOXES, JavaType, parse_type
 from serializers.names import Names
 from serializers.registry import REGISTRY
 from serializers.scalars import BASE, NUMBERS
@@ -47,14 +47,8 @@ _WRITE_THEMSELVES: Final = frozenset(
 )
 
 _MAX_LEVELS: Final = 20
-_PRIMITIVES: Final = {
-    "boolean": "Boolean", "byte": "Byte", "short": "Short", "int": "Int", "long": "Long", "float": "Float",
-    "double": "Double", "char": "Char",
-}  # fmt: skip
-_BOXES: Final = {"int": "Integer", "char": "Character"}
 _SCALARS: Final[dict[str, Layout]] = {
-    **{primitive: NUMBERS[name] for primitive, name in _PRIMITIVES.items()},
-    **{f"java.lang.{_BOXES.get(p, name)}": NUMBERS[name] for p, name in _PRIMITIVES.items()},
+    **{name: NUMBERS[primitive.capitalize()] for primitive, box in BOXES.items() for name in (primitive, box)},
     "java.lang.String": Text(),
     "java.util.Date": DATES["Date"],
     "java.sql.Date": DATES["SqlDate"],
@@ -138,7 +132,7 @@ def _field(type_: JavaType, models: ClassModels, level: int) -> Layout | None:
 def _array(type_: JavaType) -> Layout | None:
     if type_.dimensions == 1 and type_.name == "byte":
         return Bytes()
-    if type_.dimensions == 1 and type_.name in (*_PRIMITIVES, "java.lang.String"):
+    if type_.dimensions == 1 and type_.name in (*BOXES, "java.lang.String"):
         return List(_SCALARS[type_.name])
     return None
 

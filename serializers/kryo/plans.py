@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from serializers.classes import ClassModel
-from serializers.javatypes import JavaType, of_class_name
+from serializers.javatypes import BOXES, JavaType, of_class_name
 from serializers.kryo import bodies, jackson, jdk, library_plans, scala, scala_plans
 from serializers.kryo.fields import Scope, WrittenField, object_fields, record_fields
 from serializers.kryo.reader import Generics, Kryo
@@ -129,12 +129,8 @@ _COMPONENTS: Final = (
     "java.lang.Object", "java.lang.Number", "java.util.UUID", "java.math.BigDecimal", "java.math.BigInteger", "java.util.Date",
     _TIME + "Instant", "java.io.Serializable", "java.lang.Comparable",
 )  # fmt: skip
-WIDTHS: Final = {"short": 2, "char": 2, "float": 4, "double": 8}
+_WIDTHS: Final = {"short": 2, "char": 2, "float": 4, "double": 8}
 """Bytes of the elements of arrays, where they are more than one."""
-BOXES: Final = {
-    "boolean": "java.lang.Boolean", "byte": "java.lang.Byte", "short": "java.lang.Short", "int": "java.lang.Integer",
-    "long": "java.lang.Long", "float": "java.lang.Float", "double": "java.lang.Double", "char": "java.lang.Character",
-}  # fmt: skip
 _MOST_CLASSES: Final = 200
 """Classes that the user describes, beyond which only registered ones are expected in values of no fixed structure."""
 _MOST_PLACES: Final = 16
@@ -723,6 +719,11 @@ class Plans:
 
     # ---- arrays
 
+    def numbers(self, primitive: str, element: KryoColumn) -> Numbers | None:
+        """An array of primitives."""
+        number = self.primitive(primitive, element)
+        return None if number is None else Numbers(number, _WIDTHS.get(primitive, 1))
+
     def _array(self, type_: JavaType, asked: Asked) -> KryoPlan | None:
         column, generics, scope = asked.column, asked.generics, asked.scope
         component = type_.component
@@ -736,8 +737,7 @@ class Plans:
         else:
             return None
         if component.is_primitive:
-            number = self.primitive(component.name, element)
-            return None if number is None else Numbers(number, WIDTHS.get(component.name, 1))
+            return self.numbers(component.name, element)
         below = generics if self.kryo.flavour == 2 else None
         place: ObjectOrNull
         if self.kryo.classes.is_final(component.class_name):

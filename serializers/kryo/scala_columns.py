@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from serializers.javatypes import JavaType
+from serializers.javatypes import BY_CODE, JavaType
 from serializers.kryo import scala_names
 from serializers.kryo.shapes import (
     ANY,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _BIT_SETS: Final = scala_names.BIT_SETS | {scala_names.IMMUTABLE + "BitSet", scala_names.MUTABLE + "BitSet"}
 _ONE: Final = ("scala.Option", "scala.Some", "scala.None$")
 _TUPLE: Final = re.compile(r"scala\.Tuple(\d+)(?:\$mc([ZCJID]+)\$sp)?")
-_PRIMITIVES: Final = {"Z": "boolean", "C": "char", "I": "int", "J": "long", "D": "double"}
 
 
 def _enumerated(value: Any, out: Shaping) -> Any:
@@ -88,7 +87,7 @@ def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> KryoCol
     tuple_ = _TUPLE.fullmatch(name)
     if tuple_ is not None:
         if tuple_[2]:
-            inner = [PRIMITIVES[_PRIMITIVES[code]] for code in tuple_[2]]
+            inner = [PRIMITIVES[BY_CODE[code]] for code in tuple_[2]]
             return _tuple(inner, [name])
         names = [name, *(n for n in scala_names.REGISTERED if n.startswith(f"{name}$"))]
         return _tuple(inner or [ANY] * int(tuple_[1]), names)

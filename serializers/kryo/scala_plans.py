@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from serializers.javatypes import BY_CODE
+from serializers.javatypes import PRIMITIVES as CODES
 from serializers.kryo import scala, scala_names
 from serializers.kryo.fields import Scope
 from serializers.kryo.library_plans import text
@@ -18,7 +20,6 @@ from stateextract.columnar.layout.kryo import (
     JsonScalar,
     Known,
     KryoPlan,
-    Numbers,
     ObjectOrNull,
     PairEntries,
     Required,
@@ -57,11 +58,6 @@ _STRINGS: Final = {
     scala_names.MUTABLE + "StringBuilder": "java.lang.StringBuilder",
 }
 PAIRS: Final = ("scala.Tuple2", *(name for name in scala_names.REGISTERED if name.startswith("scala.Tuple2$")))
-_PRIMITIVES: Final = {"Z": "boolean", "C": "char", "I": "int", "J": "long", "D": "double"}
-_WIDTHS: Final = {"short": 2, "char": 2, "float": 4, "double": 8}
-_ARRAYS: Final = {
-    "boolean": "[Z", "byte": "[B", "short": "[S", "char": "[C", "int": "[I", "long": "[J", "float": "[F", "double": "[D",
-}  # fmt: skip
 _NUMBERS: Final = {"scala.math.BigInt": "java.math.BigInteger", "scala.math.BigDecimal": "java.math.BigDecimal"}
 
 
@@ -158,9 +154,8 @@ def _array(p: Plans, asked: Asked) -> KryoPlan | None:
         names = dict.fromkeys(f"[L{name};" for name in p.component_classes(element) if not name.startswith("["))
         choices = [p.choice(name, asked.column, None, asked.scope) for name in names]
     else:
-        type_ = kind.lower()
-        number = p.primitive(type_, element)
-        choices = [] if number is None else [p.named(_ARRAYS[type_], Numbers(number, _WIDTHS.get(type_, 1)))]
+        numbers = p.numbers(kind.lower(), element)
+        choices = [] if numbers is None else [p.named(f"[{CODES[kind.lower()]}", numbers)]
     kept = tuple(choice for choice in choices if choice.body is not None)
     of = Known(p.named("java.lang.Class", p.class_alone(FixedNumber(1, little=False))), nullable=False)
     return Between((of,), Required(AnyOf(kept))) if kept else None
@@ -190,7 +185,7 @@ def _tuple(p: Plans, name: str, columns: tuple[KryoColumn, ...], scope: Scope) -
             plan = _fixed(specialized[1][i], column)
         else:
             parts.append((None, AnyOf()))
-            plan = p.primitive(_PRIMITIVES[specialized[1][i]], column)
+            plan = p.primitive(BY_CODE[specialized[1][i]], column)
         if plan is None:
             return None
         parts.append((f"_{i + 1}", plan))
@@ -201,4 +196,4 @@ def _fixed(code: str, column: KryoColumn) -> KryoPlan | None:
     width, name, form = _FIXED[code]
     if column is ANY:
         return JsonScalar(name, "real" if code == "D" else "number", form)
-    return FixedNumber(width, little=False) if column.layout == PRIMITIVES[_PRIMITIVES[code]].layout else None
+    return FixedNumber(width, little=False) if column.layout == PRIMITIVES[BY_CODE[code]].layout else None
