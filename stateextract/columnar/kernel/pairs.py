@@ -225,40 +225,32 @@ def _plain_values(
 
 
 def _plain_entries(
-    src: int, pos: int, end: int, most: int, prefix: int, group: int, text: int, known: int, mark: int, cols: int, user: int,
-    values: int, i: int,
-) -> tuple[int, int, int]:  # fmt: skip
+    src: int, pos: int, end: int, most: int, known: int, size: int, text: int, cols: int, user: int, values: int, i: int
+) -> tuple[int, int]:
     """Pairs that are entries of one row of a map, with values of eight bytes, as long as nothing about them is unusual.
 
-    What is unusual, wrong or not whole is left as it was.
+    What is unusual, wrong or not whole is left as it was, and so is the last pair of the state.
 
-    :param most: how many; ``group``: the key group that they must be of; ``text``: as for ``entry8``.
-    :param known: address of the ``mark`` bytes that tell the row.
+    :param most: how many; ``text``: as for ``entry8``.
+    :param known: address of the ``size`` bytes that the pair before begins with: the key group and what tells the row.
     :param user: the column of the user keys; ``values``: the data of the values' column; ``i``: the next slot of both.
-    :returns: the position after them, how many they are, and 1 if the last one says that no other follows.
+    :returns: the position after them, and the next slot.
     """
-    begin = prefix + mark
-    whole = mark & -8
-    rest = (1 << (8 * (mark & 7))) - 1
+    whole = size & -8
+    rest = (1 << (8 * (size & 7))) - 1
     users = col(cols, user, C_DATA)
     var = col(cols, user, C_VAR)
     var_n = col(cols, user, C_VAR_N)
     var_cap = col(cols, user, C_VAR_CAP)
-    done = 0
-    last = 0
-    while done < most and end - pos >= 17 + begin:
+    stop = i + most
+    while i < stop and end - pos >= 17 + size:
         here = src + pos
-        size = load_i32(here)
-        n = size - begin
-        if n < 1 or end - pos < 17 + size or load_i32(here + 4 + size) != 9:
+        whole_key = load_i32(here)
+        n = whole_key - size
+        # The value's length is nine, its flag 0.
+        if n < 1 or end - pos < 17 + whole_key or load_i64(here + 4 + whole_key) >> 24 != 0x900:
             break
-        byte = load_u8(here + 4)
-        found = byte & 0x7F
-        if prefix != 1:
-            found = (found << 8) | load_u8(here + 5)
-        if found != group or load_u8(here + 8 + size) != 0:
-            break
-        here += 4 + prefix
+        here += 4
         differ = (load_i64_le(known + whole) ^ load_i64_le(here + whole)) & rest
         k = 0
         while k < whole and differ == 0:
@@ -266,7 +258,7 @@ def _plain_entries(
             k += 8
         if differ != 0:
             break
-        here += mark
+        here += size
         if text == 0:
             if n != 8:
                 break
@@ -298,14 +290,10 @@ def _plain_entries(
             var_n += n
             store_32(users + 4 * i + 4, var_n)
         store_64(values + 8 * i, load_i64(here + n + 5))
-        pos += 17 + size
+        pos += 17 + whole_key
         i += 1
-        done += 1
-        if byte >= 0x80:
-            last = 1
-            break
     put(cols, user * C_SIZE + C_VAR_N, var_n)
-    return pos, done, last
+    return pos, i
 
 
 plain_values = compile_kernel(_plain_values)
@@ -362,12 +350,12 @@ def entry8(m: Machine, t: int, value: int, c: int, prefix: int, user: int, text:
     child = col(m.cols, c, C_CHILD)
     if text >= 0 and m.last == 0:
         # The pairs after it that are entries of the same row.
-        m.i += 1
-        most = min(m.limit - m.rows - 1, at(m.levels, child * L_SIZE + L_CAP) - m.i)
-        m.pos, pairs, m.last = plain_entries(
-            m.src, m.pos, m.end, most, prefix, m.group, text, at(m.out, KEY), at(m.out, KEY_SIZE), m.cols, user, values, m.i
-        )  # fmt: skip
-        m.rows += pairs
-        put(m.levels, child * L_SIZE + L_COUNT, m.i + pairs)
+        slot = m.i + 1
+        most = min(m.limit - m.rows - 1, at(m.levels, child * L_SIZE + L_CAP) - slot)
+        known = m.src + m.mark - prefix
+        size = prefix + at(m.out, KEY_SIZE)
+        m.pos, m.i = plain_entries(m.src, m.pos, m.end, most, known, size, text, m.cols, user, values, slot)
+        m.rows += m.i - slot
+        put(m.levels, child * L_SIZE + L_COUNT, m.i)
     store_32(col(m.cols, c, C_DATA) + 4 * m.row + 4, at(m.levels, child * L_SIZE + L_COUNT))
     m.end_entry()
