@@ -15,7 +15,6 @@ import contextlib
 import importlib
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -102,8 +101,12 @@ FAMILIES: Final = {
 }
 """The modules that are imported when a class is named whose name begins so. All such classes are theirs."""
 
-_importing = threading.Lock()
-_loaded: set[str] = set()
+
+def load_family(class_name: str) -> None:
+    """Import the family of a class, if it is one of :data:`FAMILIES`."""
+    for begin, module in FAMILIES.items():
+        if class_name.startswith(begin):
+            importlib.import_module(module)
 
 
 def register(
@@ -124,6 +127,7 @@ def register(
 
     def put(describer: Layout | Describer) -> None:
         for name in names:
+            load_family(name)  # so that what a plug-in registers is the last
             REGISTRY[name] = Serializer(payload, describer, fixed_length)
 
     def decorate(describer: Describer) -> Describer:
@@ -133,17 +137,6 @@ def register(
     if layout is not None:
         put(layout)
     return decorate
-
-
-def load_family(class_name: str) -> None:
-    """Import the family of a class, if it is one of :data:`FAMILIES`."""
-    for begin, module in FAMILIES.items():
-        if class_name.startswith(begin) and module not in _loaded:
-            with _importing:
-                own = dict(REGISTRY)
-                importlib.import_module(module)
-                REGISTRY.update(own)  # a plug-in that overrides a class of the family was here first
-                _loaded.add(module)
 
 
 def find_serializer(class_name: str) -> Serializer | None:
