@@ -18,8 +18,8 @@ from pathlib import Path
 from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from benchmarks.sst_writer import Shape, write_database
 from stateextract.files.filesystem import Store
+from stateextract.files.piece import FilePiece, Inline
 from stateextract.metadata.model import FileHandle, IncrementalHandle, InlineHandle, StreamHandle
-from stateextract.metadata.opener import DatabaseFile, FileRange, Inline
 from stateextract.rocksdb import RocksOptions, checksums, open_rocksdb
 
 WINDOW = 4 << 20
@@ -27,12 +27,12 @@ GOAL = 150
 """MB of keys and values a second."""
 
 
-def open_file(handle: StreamHandle) -> DatabaseFile:
+def open_file(handle: StreamHandle) -> FilePiece:
     """Files by path, without a snapshot around them."""
     if isinstance(handle, InlineHandle):
         return Inline(handle.data, handle.name)
     assert isinstance(handle, FileHandle)
-    return FileRange(Store().open(handle.path), handle.path, 0, handle.size)
+    return FilePiece(Store().open(handle.path), 0, handle.size, uri=handle.path)
 
 
 def database(folder: Path, shape: Shape) -> IncrementalHandle:

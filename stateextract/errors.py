@@ -114,6 +114,12 @@ class StateExtractError(Exception):
                 setattr(self, name, value)
         return self
 
+    def moved(self: E, by: int) -> E:
+        """Count the offset from ``by`` bytes further in front, unless a file is known, in which it counts then; the error."""
+        if self.file is None and self.offset is not None:
+            self.offset += by
+        return self
+
     @property
     def context(self) -> dict[str, Any]:
         """All that :meth:`at` can fill in, by name."""

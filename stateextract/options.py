@@ -575,9 +575,18 @@ def _converted(f: dataclasses.Field[Any], value: Any, where: str, *, strict: boo
     if not isinstance(value, str):
         raise UsageError(f"{where} is {value!r}", expected="a string")
     choices = f.metadata["choices"]
-    if choices and value not in choices:
+    return one_of(choices, value, where, value) if choices else value
+
+
+def one_of(choices: Sequence[str], value: str, where: str, text: str) -> str:
+    """The value.
+
+    :param where: names the option; :param text: is what was given.
+    :raises UsageError: where it is none of the choices.
+    """
+    if value not in choices:
         near = nearest(value, choices)
-        raise UsageError(f"{where} is {value!r}", expected="one of " + ", ".join(choices),
+        raise UsageError(f"{where} is {text!r}", expected="one of " + ", ".join(filter(None, choices)),
                          advice=f"the nearest is {near[0]!r}" if near else None)
     return value
 

@@ -107,13 +107,14 @@ import click
 import stateextract
 from stateextract.cli import _COMMANDS, command_of
 from stateextract.options import make_options, parse_file
-from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, markdown, parse_options
+from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, parse_options
 helps = {}
 for name in _COMMANDS:
     command = command_of(name)
     helps[name] = "--brand-new" in command.get_help(click.Context(command))
 snapshot = stateextract.open_snapshot(sys.argv[3], brand_new=True)
 sources = (STATE_OPTIONS, METADATA_OPTIONS, DIFF_OPTIONS)
+markdown = runpy.run_path(str(root / "scripts" / "spark_options.py"))["markdown"]
 print(json.dumps({
     "commands": sorted(name for name, has in helps.items() if has),
     "job file": parse_file("[input]\\nbrand-new = true"),

@@ -21,7 +21,6 @@ from stateextract.audit.statistics import (
     plan_statistics,
     unread,
 )
-from stateextract.files.filesystem import Store
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
@@ -99,14 +98,13 @@ class StatesPlan:
 def plan_by_state(
     options: JobOptions,
     statistics_options: StatisticsOptions | None = None,
-    store: Store | None = None,
     by_operator: bool = False,
 ) -> StatesPlan:
     """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.statistics.statistics`.
 
     :param by_operator: a task reads all states of an operator.
     """
-    planned = plan_statistics(options, statistics_options, store)
+    planned = plan_statistics(options, statistics_options)
     entries: dict[Key, CoverageEntry] = {}
     of: dict[Key, str] = {}
 

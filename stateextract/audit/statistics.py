@@ -31,7 +31,6 @@ from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.audit.measure.times import TimeStatistics
 from stateextract.audit.progress import clock_note, judged
 from stateextract.errors import UsageError
-from stateextract.files.filesystem import Store
 from stateextract.job.execute import Execute, on_this_machine
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import SplitContext
@@ -42,7 +41,6 @@ from stateextract.outcome import Status
 from stateextract.printable import plain_names, replaced
 from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
-from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.uids import read_uids
 from stateextract.state.plan_names import operators_of_plan
 from stateextract.version import VERSION
@@ -83,7 +81,6 @@ def statistics(
     options: JobOptions,
     statistics_options: StatisticsOptions | None = None,
     execute: Execute | None = None,
-    store: Store | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> Statistics:
     """The statistics of the states that the options choose.
@@ -95,7 +92,7 @@ def statistics(
     :raises StateExtractError: where the snapshot cannot be read.
     :raises UsageError: where the choice, or a time to live, matches nothing.
     """
-    planned = plan_statistics(options, statistics_options, store, on_headers)
+    planned = plan_statistics(options, statistics_options, on_headers)
     plan = planned.plan
     collected, reader = collect(planned.work, plan.splits, execute or on_this_machine())
     for state in plan.states:
@@ -127,17 +124,16 @@ def statistics(
 def plan_statistics(
     options: JobOptions,
     statistics_options: StatisticsOptions | None = None,
-    store: Store | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> StatisticsPlan:
     """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
-    statistics_options, store = statistics_options or StatisticsOptions(), store or open_store(options)
+    statistics_options = statistics_options or StatisticsOptions()
     lenient = "raw" if options.on_undecodable == "raw" else "skip"
     options = replace(
         options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=lenient
     )
-    plan = make_plan(options, store, on_headers=on_headers)
-    taken = _taken(plan, store)
+    plan = make_plan(options, on_headers=on_headers)
+    taken = _taken(plan)
     as_of = statistics_options.as_of_ms if statistics_options.as_of_ms is not None else taken
     now = int(time.time() * 1000)
     notes = list(plan.coverage.notes)
@@ -158,12 +154,11 @@ def plan_statistics(
         now if as_of is None else as_of,
         Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip
-    owned = _owned(plan, options, store)
-    return StatisticsPlan(plan, empty, owned, Work(context.to_bytes(), measure_options))
+    return StatisticsPlan(plan, empty, _owned(plan, options), Work(context.to_bytes(), measure_options))
 
 
-def _taken(plan: Plan, store: Store) -> int | None:
-    info = store.info(plan.found.metadata_uri)
+def _taken(plan: Plan) -> int | None:
+    info = plan.store.info(plan.found.metadata_uri)
     return None if info is None or info.mtime is None else int(info.mtime * 1000)
 
 
@@ -209,16 +204,16 @@ def finalize(entry: CoverageEntry, key: Key, collected: Collected) -> None:
     entry.finalize()
 
 
-def _owned(plan: Plan, options: JobOptions, store: Store) -> frozenset[str] | None:
+def _owned(plan: Plan, options: JobOptions) -> frozenset[str] | None:
     """The ids of the operators that the job still has; ``None``: not known."""
     if not options.uids and not options.plan:
         return None
-    uids = read_uids(options.uids, store) if options.uids else []
+    uids = read_uids(options.uids, plan.store) if options.uids else []
     owned = {operator_id(uid) for uid in uids}
     owned |= {o.id for o in plan.metadata.operators if o.uid in set(uids)}
     owned |= {uid.lower() for uid in uids}
     if options.plan:
-        text = store.read(options.plan).decode("utf-8", "replace")
+        text = plan.store.read(options.plan).decode("utf-8", "replace")
         owned |= operators_of_plan(text, plan.metadata.operators)
     return frozenset(owned)
 

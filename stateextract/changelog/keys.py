@@ -36,17 +36,17 @@ _ROW = "org.apache.flink.table.runtime.typeutils.BinaryRowDataSerializer$BinaryR
 
 
 def _simple(name: str) -> bytes:
-    return _snapshot(f"{BASE}{name}Serializer${name}SerializerSnapshot", 3)
+    return _snapshot(f"{BASE}{name}Serializer${name}SerializerSnapshot")
 
 
-def _snapshot(class_name: str, version: int, payload: bytes = b"") -> bytes:
+def _snapshot(class_name: str, payload: bytes = b"") -> bytes:
     text = class_name.encode()
-    return struct.pack(">iH", 2, len(text)) + text + struct.pack(">i", version) + payload
+    return struct.pack(">iH", 2, len(text)) + text + struct.pack(">i", 3) + payload
 
 
 _CANDIDATES = {
     **{name: _simple(name) for name in ("String", "Long", "Int", "Short", "Byte", "Boolean")},
-    "BinaryRowData": _snapshot(_ROW, 3, bytes(4)),
+    "BinaryRowData": _snapshot(_ROW, bytes(4)),
 }
 
 

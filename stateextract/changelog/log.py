@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 from stateextract.changelog.records import METADATA_GROUP, Change, read_change_set, read_metadata
 from stateextract.errors import FormatError, StateExtractError
-from stateextract.files.compression import find_codec
+from stateextract.files.compression import stream_decoder
 from stateextract.files.decompressed_files import DecompressedFiles
+from stateextract.files.piece import FilePiece, Inline
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.metadata.model import ChangelogBytesHandle, ChangelogFilesHandle, ChangelogHandle, StreamHandle
-from stateextract.metadata.opener import Inline
 
 if TYPE_CHECKING:
-    from stateextract.metadata.opener import DatabaseFile, OpenHandle
+    from stateextract.metadata.opener import OpenHandle
 
 KEPT_FILE = 32 << 20
 """Most bytes of a decompressed file that is kept."""
@@ -135,23 +135,21 @@ class Log:
 
     def _set(self, offset: int, stream: StreamHandle, selected: Container[int] | None) -> Generator[Change, None, int]:
         """One set; ``selected`` is ``None``: only its metadata. Gives the bytes of all its changes."""
-        file = self._open(stream)
-        try:
-            opened, window = self._window(file, offset)
-            first = self._first_location(opened)
+        with self._open(stream) as file:
             try:
-                if selected is None:
-                    yield from read_metadata(window, first)
-                    return 0
-                return (yield from read_change_set(window, selected, first))
+                opened, window = self._window(file, offset)
+                first = self._first_location(opened)
+                try:
+                    if selected is None:
+                        yield from read_metadata(window, first)
+                        return 0
+                    return (yield from read_change_set(window, selected, first))
+                except StateExtractError as error:
+                    raise opened.with_location(error) from None
             except StateExtractError as error:
-                raise opened.with_location(error) from None
-        except StateExtractError as error:
-            raise error.at(file=file.uri) from None
-        finally:
-            file.close()
+                raise error.at(file=file.uri) from None
 
-    def _window(self, file: DatabaseFile, offset: int) -> tuple[_LogFile, Window]:
+    def _window(self, file: FilePiece, offset: int) -> tuple[_LogFile, Window]:
         """The sets of a file from an offset on."""
         size = file.size()
         flag = file.read_at(0, 1)
@@ -163,13 +161,10 @@ class Log:
             start = file.start + 1 + offset
             window = Window(RangeSource(_by_position(file), start, file.start + size), start, _WINDOW)
             return _LogFile(file.uri), window
-        # Bytes in memory have no place of their own, by which they would be known.
-        inline = isinstance(file, Inline)
-        plain = (
-            self._decompressed(file, size)
-            if inline
-            else self._files.plain(file.uri, file.start, lambda: self._decompressed(file, size))
-        )
+        if isinstance(file, Inline):  # which has no place of its own, by which it would be known
+            plain = self._decompressed(file, size)
+        else:
+            plain = self._files.plain(file.uri, file.start, lambda: self._decompressed(file, size))
         if plain is None:
             source = self._stream(file, size)
             window = Window(source, 0, _WINDOW)
@@ -183,11 +178,11 @@ class Log:
         window = Window(RangeSource(read_at, offset, len(plain)), offset, _WINDOW)
         return _LogFile(file.uri, file.start + 1), window
 
-    def _stream(self, file: DatabaseFile, size: int) -> DecompressedSource:
+    def _stream(self, file: FilePiece, size: int) -> DecompressedSource:
         raw = Window(RangeSource(_by_position(file), file.start + 1, file.start + size), file.start + 1, _WINDOW)
-        return DecompressedSource(raw, find_codec(self._codec).start(self._verify))
+        return DecompressedSource(raw, stream_decoder(self._codec, self._verify))
 
-    def _decompressed(self, file: DatabaseFile, size: int) -> bytes | None:
+    def _decompressed(self, file: FilePiece, size: int) -> bytes | None:
         window = Window(self._stream(file, size), 0, _WINDOW)
         data = bytearray()
         while window.need(1):
@@ -217,11 +212,11 @@ class _LogFile:
         return error.at(file=self.uri)
 
 
-def _check_offset(offset: int, size: int, file: DatabaseFile) -> None:
+def _check_offset(offset: int, size: int, file: FilePiece) -> None:
     if offset >= size:
         raise FormatError(f"a change set at {offset} of a file with {size} bytes of them", offset=file.start)
 
 
-def _by_position(file: DatabaseFile) -> ReadAt:
+def _by_position(file: FilePiece) -> ReadAt:
     """``read_at`` by positions in the physical file, so that errors contain them."""
     return lambda at, n: file.read_at(at - file.start, n)

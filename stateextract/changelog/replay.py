@@ -54,7 +54,6 @@ class Replay:
 
     :param changes_header: the head of the states in the log, as ``declared.header_of`` makes it.
     :param base: what was materialized, if anything.
-    :param held: instead of :data:`HELD`.
     """
 
     def __init__(
@@ -64,7 +63,6 @@ class Replay:
         base: Materialized | None,
         file_read: FileRead,
         max_parallelism: int,
-        held: int | None = None,
     ) -> None:
         self.log = log
         self.header = parse_changes_header(changes_header)
@@ -75,7 +73,7 @@ class Replay:
         self.counters = file_read.counters
         self.subtask = file_read.subtask
         self.prefix = prefix_bytes(max_parallelism)
-        self.held = HELD if held is None else held
+        self.held = HELD
         self._declared: dict[bytes, ChangedState] = {}
         self._materialized: dict[str, ChangedState] = {}
         self._identities: dict[ChangedState, HeapIdentity | PairIdentity] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import click
 
 from stateextract.cli.options import format_option, workers_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import make_statistics_options, measured, read_text, written
+from stateextract.cli.stats import make_statistics_options, measured, read_text, write_text
 from stateextract.errors import UsageError
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode
@@ -44,7 +45,7 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
     verdicts = check.judge(job, document)
     made = json_document(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
     if output is not None:
-        written(Path(output), made + "\n")
+        write_text(output, made + "\n", document.snapshot.path)
     if format_ == "json":
         click.echo(made)
     else:
@@ -76,7 +77,8 @@ class RuleCheck:
         """
         from stateextract.audit.rules import judge
 
-        return judge(self._file.rules, document, _Query(job), lambda name: _schemas(self._folder / name))
+        query = partial(_query, replace(job, on_undecodable="skip"))
+        return judge(self._file.rules, document, query, lambda name: _schemas(self._folder / name))
 
 
 def _rules(rules: str | None, config: str | None) -> tuple[RuleFile, Path]:
@@ -92,23 +94,19 @@ def _rules(rules: str | None, config: str | None) -> tuple[RuleFile, Path]:
     return parse_rules(read_text(config, "--config"), config, job_file=True), Path(config).parent
 
 
-class _Query:
-    """Carries queries out."""
+def _query(job: JobOptions, operator: OperatorDocument, state: StateDocument, sql: str) -> tuple[list[Any], int]:
+    """Carry a query out."""
+    from stateextract.audit.query import query_state
+    from stateextract.cli.progress import Meter
 
-    def __init__(self, job: JobOptions) -> None:
-        self._job = replace(job, on_undecodable="skip")
+    def on_parts(sizes: list[int]) -> Callable[[int], None]:
+        meter.expect(sum(sizes))
+        return lambda number: meter.add(sizes[number])
 
-    def __call__(self, operator: OperatorDocument, state: StateDocument, sql: str) -> tuple[list[Any], int]:
-        from stateextract.audit.query import query_state
-        from stateextract.cli.progress import Meter
-
-        def on_parts(sizes: list[int]) -> Callable[[int], None]:
-            meter.expect(sum(sizes))
-            return lambda number: meter.add(sizes[number])
-
-        with Meter("query") as meter:
-            name, kind = str(state.state_name), state.state_kind
-            return query_state(self._job, operator.operator_id, name, kind, sql, meter.headers, on_parts)
+    with Meter("query") as meter:
+        return query_state(
+            job, operator.operator_id, str(state.state_name), state.state_kind, sql, meter.headers, on_parts
+        )
 
 
 def _statistics_options(file: RuleFile) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stateextract.cli.options import complain, rows_format_option
 from stateextract.cli.reading import config_option, job_options, opened
-from stateextract.cli.stats import read_text, written
+from stateextract.cli.stats import read_text, write_text
 from stateextract.ending import printing_about_a_result
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, Verdict, exit_code_of_check
@@ -120,10 +119,7 @@ def check(
     code = exit_code_of_check(state.verdict for state in report.states)
     command = _extract_command(path, report, given)
     if output is not None:
-        from stateextract.job.output import refuse_inside
-
-        refuse_inside(output, old.path)
-        written(Path(output), _page(report, old.path, command))
+        write_text(output, _page(report, old.path, command), old.path)
     with printing_about_a_result(complain, output is not None):
         if format_ != "text":
             from stateextract.cli.row_tables import print_document

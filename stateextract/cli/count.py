@@ -14,8 +14,7 @@ from stateextract.cli.reading import (
     chosen_coordinators,
     chosen_operators,
     chosen_states,
-    coordinator_identity,
-    coordinator_status,
+    coordinator_document,
     identity,
     opened,
     operator_state_identity,
@@ -49,13 +48,14 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
     snapshot = opened(path, options)
     coordinators = chosen_coordinators(snapshot, operator, name)
     states = [] if coordinators else chosen_states(snapshot, operator, name, scope)
-    size = sum(max(state.bytes_of() for state in sharing) for sharing in _by_operator(states))
-    with Meter("count", size) as meter:
+    sizes: dict[tuple[str, str], int] = {}
+    for state in states:  # those of one operator and scope share files
+        of = state.operator.id, state.scope
+        sizes[of] = max(state.bytes_of(), sizes.get(of, 0))
+    with Meter("count", sum(sizes.values())) as meter:
         counts = count_rows(states, lambda size: meter.add(size))
     documents = [describe(state, found) for state, found in zip(states, counts, strict=True)]
-    documents += [
-        {**coordinator_identity(o), "rows": 1, **coordinator_status(o)} for o in coordinators
-    ]
+    documents += [coordinator_document(o, rows=1) for o in coordinators]
     if name is None and scope is None:
         operators = chosen_operators(snapshot, operator)
         order = [one.id for one in operators]
@@ -91,7 +91,7 @@ def _without_names(operators: Iterable[Operator]) -> Iterator[dict[str, Any]]:
     for one in operators:
         for state in one.unnamed:
             if state.kind == COORDINATOR and state.status not in CANNOT_BE_READ:
-                yield {**coordinator_identity(one), "rows": 1, **coordinator_status(one)}
+                yield coordinator_document(one, rows=1)
             else:
                 which = operator_state_identity(one, None, None, state.kind)
                 yield {**which, "rows": None, "status": state.status, "reason": state.reason}
@@ -104,14 +104,6 @@ def _master_states(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         names = {"operator_id": None, "operator_uid": None, "operator_name": None, "operator_label": entry.label}
         state = {"state_name": entry.state, "state_scope": None, "state_kind": entry.kind}
         yield {**names, **state, "rows": None, "status": entry.status, "reason": entry.reason}
-
-
-def _by_operator(states: list[State]) -> Iterable[list[State]]:
-    """States that share files."""
-    groups: dict[tuple[str, str], list[State]] = {}
-    for state in states:
-        groups.setdefault((state.operator.id, state.scope), []).append(state)
-    return groups.values()
 
 
 def describe(state: State, found: Count) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import complain, debug_option, wide_option
+from stateextract.cli.options import complain, output_format
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.ending import printing_about_a_result
 from stateextract.errors import EnvironmentProblem, UsageError
@@ -48,16 +48,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 )
 @config_option
 @job_options(None)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the coverage report: text for people, JSON for scripts.",
-)
-@wide_option
-@debug_option
+@output_format(["text", "json"], "How to print the coverage report: text for people, JSON for scripts.")
 def extract(
     path: str | None,
     snapshot: str | None,

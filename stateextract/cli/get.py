@@ -68,7 +68,7 @@ def get(
     elif keys:
         raise click.UsageError("The state of a coordinator has no keys: leave --key out.")
     else:
-        found = _Found(coordinator.document, coordinator.table, None)
+        found = _Found(*coordinator, None)
     document = found.document
     code = exit_code([document["status"]])
     if format_ != "text":

@@ -27,7 +27,7 @@ from stateextract.printable import named, there_is
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from stateextract.api import Operator, Snapshot, State
+    from stateextract.api import Operator, State
 
 
 @click.command()
@@ -54,7 +54,11 @@ def head(
     """
     without_pandas()
     snapshot = opened(path, options)
-    found = _coordinator(snapshot, operator, name) or _states(the_operator(snapshot, operator), name, scope, limit)
+    coordinator = the_coordinator(snapshot, operator, name)
+    if coordinator is None:
+        found = _states(the_operator(snapshot, operator), name, scope, limit)
+    else:
+        found = _FirstRows({**coordinator[0], "complete": True}, coordinator[1])
     table = found.table
     if columns:
         table = table.select(_columns(columns, table.column_names))
@@ -75,11 +79,6 @@ class _FirstRows:
     document: dict[str, Any]
     table: pa.Table
     untyped: bool = False
-
-
-def _coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> _FirstRows | None:
-    found = the_coordinator(snapshot, operator, name)
-    return None if found is None else _FirstRows({**found.document, "complete": True}, found.table)
 
 
 def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _FirstRows:

@@ -119,7 +119,7 @@ def _identity(path: str, store: Store, job: JobOptions) -> str:
     from stateextract.metadata.file import read_bytes
     from stateextract.snapshot.choose import choose_snapshot
 
-    found = choose_snapshot(path, store, job.path_pairs(), job.checkpoint, job.job)
+    found = choose_snapshot(replace(job, snapshot=path), store)
     return hashlib.sha256(read_bytes(store, found.metadata_uri)).hexdigest()
 
 

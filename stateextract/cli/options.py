@@ -57,7 +57,7 @@ workers_option = click.option(
 )
 
 
-def _format(choices: list[str], text: str) -> Callable[[F], F]:
+def output_format(choices: list[str], text: str) -> Callable[[F], F]:
     """``--format``, ``--wide`` and ``--debug``."""
 
     def decorate(command: F) -> F:
@@ -68,8 +68,8 @@ def _format(choices: list[str], text: str) -> Callable[[F], F]:
     return decorate
 
 
-format_option = _format(["text", "json"], "How to print: text for people, JSON for scripts.")
-rows_format_option = _format(
+format_option = output_format(["text", "json"], "How to print: text for people, JSON for scripts.")
+rows_format_option = output_format(
     ["text", "json", "csv", "lines"],
     "How to print: text for people; a JSON document, CSV, or lines of JSON, one for each row, for scripts.",
 )

@@ -29,22 +29,12 @@ class Meter:
 
     :param title: what is being done, in a word or two.
     :param size: bytes that there are to do, about.
-    :param tasks: how many tasks there are; 0: there are none.
-    :param unit: what the tasks are called.
     :param console: where to show it; ``None``: on standard error, if that is a terminal.
     """
 
-    def __init__(
-        self,
-        title: str,
-        size: int = 0,
-        tasks: int = 0,
-        console: Console | None = None,
-        delay: float = DELAY,
-        unit: str = "tasks",
-    ) -> None:
-        self.title, self.size, self.tasks, self.unit = title, size, tasks, unit
-        self.done = self.rows = self.tasks_done = 0
+    def __init__(self, title: str, size: int = 0, console: Console | None = None, delay: float = DELAY) -> None:
+        self.title, self.size = title, size
+        self.tasks = self.done = self.rows = self.tasks_done = 0
         self._headers: tuple[int, int] | None = None
         self._console = console
         self._lock = threading.Lock()
@@ -122,7 +112,7 @@ class Meter:
             self._bar.update(self._line, description=READING_HEADERS, total=count, completed=done, counts=counts)
             return
         done = min(self.done, self.size)
-        parts = [f"{self.tasks_done} of {self.tasks} {self.unit}"] if self.tasks else []
+        parts = [f"{self.tasks_done} of {self.tasks} tasks"] if self.tasks else []
         if self.size:
             parts.append(f"{text_size(done)} of {text_size(self.size)}")
         if self.rows or not self.tasks:
@@ -162,12 +152,9 @@ class HeadersBar:
 
     def __call__(self, done: int, count: int) -> None:
         if done == 0 and count:
-            self._meter = Meter(READING_HEADERS, tasks=count, unit="files", console=self._console, delay=self._delay)
-            self._meter.__enter__()
-        if self._meter is None:
-            return
-        if done:
-            self._meter.add(tasks=done - self._meter.tasks_done)
-        if done == count:
+            self._meter = Meter(READING_HEADERS, console=self._console, delay=self._delay).__enter__()
+        if self._meter is not None and done < count:
+            self._meter.headers(done, count)
+        elif self._meter is not None:
             self._meter.__exit__()
             self._meter = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -99,13 +99,6 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
 # ---- which operator and state
 
 
-class CoordinatorRow(NamedTuple):
-    """The state of a coordinator: which it is and its status, and the table of its one row."""
-
-    document: dict[str, Any]
-    table: pa.Table
-
-
 operator_option = click.option(
     "--operator", metavar="UID|NAME|ID", shell_complete=operator_names,
     help="The operator; may be left out where only one has keyed state.",
@@ -176,8 +169,8 @@ def the_states(operator: Operator, name: str | None, scope: Any) -> list[State]:
     return timers or [select_state(operator, name, scope)]
 
 
-def the_coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> CoordinatorRow | None:
-    """The one row of a coordinator's state, if ``--state coordinator`` asks for it.
+def the_coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> tuple[dict[str, Any], pa.Table] | None:
+    """The state of a coordinator, if ``--state coordinator`` asks for it: its document, and the table of its one row.
 
     :raises UsageError: where several operators have one.
     """
@@ -192,8 +185,7 @@ def the_coordinator(snapshot: Snapshot, operator: str | None, name: str | None) 
     from serializers.connectors import coordinator_type
 
     (one,) = operators
-    table = pa.table({"value": pa.array([one.coordinator], coordinator_type())})
-    return CoordinatorRow({**coordinator_identity(one), **coordinator_status(one)}, table)
+    return coordinator_document(one), pa.table({"value": pa.array([one.coordinator], coordinator_type())})
 
 
 def chosen_operators(snapshot: Snapshot, operator: str | None) -> list[Operator]:
@@ -245,17 +237,13 @@ def identity(state: State) -> dict[str, Any]:
     return operator_state_identity(state.operator, state.name or None, state.scope, state.kind)
 
 
-def coordinator_identity(operator: Operator) -> dict[str, Any]:
-    """The same of the state of an operator's coordinator."""
-    return operator_state_identity(operator, COORDINATOR, None, COORDINATOR)
-
-
-def coordinator_status(operator: Operator) -> dict[str, Any]:
-    """The status of the coordinator's state, and its reason."""
+def coordinator_document(operator: Operator, **more: Any) -> dict[str, Any]:
+    """Of the state of an operator's coordinator: which it is, ``more``, the status and the reason."""
     from serializers.connectors import untyped_reason
 
     reason = untyped_reason(operator.coordinator or {})
-    return {"status": Status.RAW if reason else Status.DECODED, "reason": reason}
+    status = Status.RAW if reason else Status.DECODED
+    return {**operator_state_identity(operator, COORDINATOR, None, COORDINATOR), **more, "status": status, "reason": reason}
 
 
 def operator_state_identity(operator: Operator, name: str | None, scope: str | None, kind: str) -> dict[str, Any]:

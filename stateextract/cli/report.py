@@ -10,7 +10,7 @@ import click
 
 from stateextract.cli.options import complain, debug_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import make_statistics_options, measured, read_text, statistics_flags, written
+from stateextract.cli.stats import make_statistics_options, measured, read_text, statistics_flags, write_text
 from stateextract.ending import printing_about_a_result
 from stateextract.errors import UsageError
 from stateextract.options import UsedBy
@@ -41,7 +41,6 @@ def report(
     Every row is read once, as stats does; of snapshots whose statistics history or stats wrote (--from) nothing is read
     again. Of several snapshots the newest is shown, and how states grew.
     """
-    from stateextract.job.output import refuse_inside
     from stateextract.printable import pluralize
     from stateextract.report.model import snapshots_of
     from stateextract.report.page import report_page
@@ -54,9 +53,7 @@ def report(
         code = exit_code(state.status for _, state in document.states)
     if not shown:
         raise UsageError("there is nothing to report", advice="give the PATH of a snapshot, or --from FILE")
-    for one in shown:
-        refuse_inside(output, one.snapshot.path)
-    written(Path(output), report_page(shown, title))
+    write_text(output, report_page(shown, title), *(one.snapshot.path for one in shown))
     snapshots = snapshots_of(shown)
     totals = snapshots[-1].totals
     growth = f", and their growth over {len(snapshots)} snapshots" if len(snapshots) > 1 else ""

@@ -10,8 +10,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.reading import (
     chosen_coordinators,
     chosen_states,
-    coordinator_identity,
-    coordinator_status,
+    coordinator_document,
     identity,
     opened,
     snapshot_options,
@@ -62,11 +61,8 @@ def describe_coordinator(operator: Operator) -> dict[str, Any]:
     from serializers.connectors import coordinator_type
     from stateextract.columnar.arrow.sql_names import sql_type
 
-    return {
-        **coordinator_identity(operator),
-        **coordinator_status(operator),
-        "columns": [{"name": "value", "arrow": str(coordinator_type()), "sql": sql_type(coordinator_type())}],
-    }
+    columns = [{"name": "value", "arrow": str(coordinator_type()), "sql": sql_type(coordinator_type())}]
+    return {**coordinator_document(operator), "columns": columns}
 
 
 def describe(state: State) -> dict[str, Any]:
@@ -79,9 +75,4 @@ def describe(state: State) -> dict[str, Any]:
         columns = [{"name": f.name, "arrow": str(f.type), "sql": sql_type(f.type)} for f in state.schema]
     except StateExtractError as error:
         reason = str(error)
-    return {
-        **identity(state),
-        "status": state.coverage.status,
-        "reason": reason,
-        "columns": columns,
-    }
+    return {**identity(state), "status": state.coverage.status, "reason": reason, "columns": columns}

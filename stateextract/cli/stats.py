@@ -68,10 +68,7 @@ def stats(
 
     document = measured(read_options(path, options), make_statistics_options(as_of, ttls, top), workers)
     if output is not None:
-        from stateextract.job.output import refuse_inside
-
-        refuse_inside(output, document.snapshot.path)
-        written(Path(output), document.to_json() + "\n")
+        write_text(output, document.to_json() + "\n", document.snapshot.path)
     with printing_about_a_result(complain, output is not None):
         if format_ == "json":
             click.echo(document.to_json())
@@ -102,11 +99,18 @@ def read_text(path: str, option: str) -> str:
         raise UsageError(f"{option} {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def written(path: Path, text: str) -> None:
+def write_text(output: str, text: str, *snapshots: str) -> None:
     """Write a file, and the directories that it is in. A regular file appears whole, or stays as it was.
 
-    :raises OutputError: if that fails.
+    :param snapshots: in whose directories it must not be.
+    :raises UsageError: if it is in one of them.
+    :raises OutputError: if writing fails.
     """
+    from stateextract.job.output import refuse_inside
+
+    for snapshot in snapshots:
+        refuse_inside(output, snapshot)
+    path = Path(output)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():  # as /dev/stdout

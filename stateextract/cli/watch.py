@@ -17,7 +17,7 @@ import click
 
 from stateextract.cli.audit import RuleCheck
 from stateextract.cli.history import signed_number, signed_size
-from stateextract.cli.options import complain, debug_option, wide_option
+from stateextract.cli.options import complain, output_format
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.cli.stats import make_statistics_options, measured, statistics_flags
 from stateextract.ending import ending_by_exception
@@ -57,12 +57,7 @@ _GROWERS = 3
     "--interval", metavar="SECONDS", type=click.FloatRange(min=0.05), default=5.0, show_default=True,
     help="How often to look for a new checkpoint.",
 )  # fmt: skip
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "lines"]), default="text", show_default=True,
-    help="How to print: text for people; lines of JSON, one for each checkpoint, for scripts.",
-)  # fmt: skip
-@wide_option
-@debug_option
+@output_format(["text", "lines"], "How to print: text for people; lines of JSON, one for each checkpoint, for scripts.")
 def watch(
     path: str, as_of: str | None, ttls: tuple[str, ...], top: int, workers: int | None, history: str | None,
     rules: str | None, on_broken: str | None, all_: bool, once: bool, count: int | None, interval: float, format_: str,

@@ -14,14 +14,12 @@ from itertools import pairwise
 
 from stateextract.diff.snapshot_states import SnapshotStates
 from stateextract.errors import StateExtractError
-from stateextract.files.filesystem import Store
 from stateextract.job.plan import PlannedState
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import IncrementalHandle
 from stateextract.metadata.opener import identity_of
 from stateextract.options import JobOptions
 from stateextract.snapshot.parts import Part
-from stateextract.snapshot.stores import open_store
 from stateextract.state.bodies.body import BodyKind
 
 LOOKUP = 4
@@ -49,7 +47,6 @@ def sharing_of(
     sides: tuple[SnapshotStates, SnapshotStates],
     operator: str,
     parts: Sequence[Sequence[Part]],
-    stores: tuple[Store | None, Store | None],
     few_bytes: int,
 ) -> Sharing:
     """How much of an operator's databases two snapshots share.
@@ -73,7 +70,7 @@ def sharing_of(
     if reason is not None:
         return Sharing(reason, reported=True)
     try:
-        files = [_files(side, operator, store) for side, store in zip(sides, stores, strict=True)]
+        files = [_files(side, operator) for side in sides]
     except StateExtractError as error:
         return Sharing(f"not all of its files can be found: {error.message}")
     shared = files[0].keys() & files[1].keys()
@@ -101,9 +98,9 @@ def _reading(job: JobOptions) -> JobOptions:
     return replace(job, snapshot="", checkpoint=0, job="", path_map=(), allow_store=())
 
 
-def _files(side: SnapshotStates, operator: str, store: Store | None) -> dict[object, tuple[int, range]]:
+def _files(side: SnapshotStates, operator: str) -> dict[object, tuple[int, range]]:
     """The SST files of an operator: their sizes, and the key groups of the subtask that they belong to."""
-    locator = Locator(side.plan.found, store or open_store(side.job), side.job.path_pairs())
+    locator = Locator(side.plan.found, side.plan.store, side.job.path_pairs())
     found: dict[object, tuple[int, range]] = {}
     for one in side.plan.metadata.operators:
         for subtask in one.subtasks if one.id == operator else ():

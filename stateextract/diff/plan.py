@@ -24,7 +24,6 @@ from stateextract.diff.shapes import hidden_at, merged
 from stateextract.diff.snapshot_states import SnapshotStates
 from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
-from stateextract.files.filesystem import Store
 from stateextract.job.directory_names import operator_folders, state_folders
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.options import JobOptions
@@ -181,7 +180,6 @@ def make_diff_plan(
     before: JobOptions | None,
     after: JobOptions,
     options: DiffOptions = DiffOptions(),
-    stores: tuple[Store, Store] | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> DiffPlan:
     """Plan a comparison.
@@ -200,12 +198,17 @@ def make_diff_plan(
         replace(job, subtask_column=False, key_group_column=True, all_copies=False, python_wrapping=True)
         for job in given
     ]
-    plans = _plans(jobs, stores or (None, None), on_headers)
+    plans = _plans(jobs, on_headers)
     one, other = (SnapshotStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
     states = list(_matched(one, other, keys, options.common_fields))
     parts = [(one.parts(*key) if before is not None else [], other.parts(*key)) for key in keys]
-    sharings = _sharings((one, other), keys, parts, stores or (None, None), options)
+    sharings = [
+        sharing_of((one, other), operator, of_operator, options.unit_bytes)
+        if scope == "keyed" and not options.full
+        else Sharing()
+        for (operator, scope), of_operator in zip(keys, parts, strict=True)
+    ]
     states = [
         replace(_with_way(state, (one, other), sharings[state.operator], options.full), number=i)
         for i, state in enumerate(states)
@@ -234,11 +237,9 @@ def _refuse(job: JobOptions) -> None:
         raise UsageError("types of columns cannot be chosen for a comparison", advice="leave [types] out")
 
 
-def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None], on_headers: OnHeaders) -> tuple[Plan, Plan]:
+def _plans(jobs: Sequence[JobOptions], on_headers: OnHeaders) -> tuple[Plan, Plan]:
     """The plans of both sides. What is named need be in one of them only."""
-    one, other = (
-        make_plan(job, store, partial=True, on_headers=on_headers) for job, store in zip(jobs, stores, strict=True)
-    )
+    one, other = (make_plan(job, partial=True, on_headers=on_headers) for job in jobs)
     entries = [*one.coverage.entries, *other.coverage.entries]
     for kind, name in sorted(set(one.missing) & set(other.missing)):
         if kind == "operator":
@@ -348,22 +349,6 @@ def _refuse_incomparable(states: Sequence[PlannedState]) -> None:
 
 
 # -- units
-
-
-def _sharings(
-    sides: tuple[SnapshotStates, SnapshotStates],
-    keys: Sequence[tuple[str, StateScope]],
-    parts: Sequence[tuple[Sequence[Part], Sequence[Part]]],
-    stores: tuple[Store | None, Store | None],
-    options: DiffOptions,
-) -> list[Sharing]:
-    """How much of each operator's files the snapshots share."""
-    return [
-        sharing_of(sides, operator, of_operator, stores, options.unit_bytes)
-        if scope == "keyed" and not options.full
-        else Sharing()
-        for (operator, scope), of_operator in zip(keys, parts, strict=True)
-    ]
 
 
 def _with_way(

@@ -22,7 +22,6 @@ from stateextract.diff.plan import DiffContext, DiffState, DiffUnit, diff_units,
 from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.summary import DiffCounts
 from stateextract.errors import StateExtractError, UnsupportedError
-from stateextract.files.filesystem import Store
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import open_reader
@@ -56,20 +55,15 @@ class StateDiff:
 
 
 class DiffRunner:
-    """Compares units in this process.
+    """Compares units in this process."""
 
-    :param stores: of both sides.
-    """
-
-    def __init__(self, context: DiffContext, stores: tuple[Store, Store] | None = None) -> None:
+    def __init__(self, context: DiffContext) -> None:
         self._context = context
         self._policy = choice_of(context.sides[1].options).policy
         engine = engine_for(context.size)
         self._readers = [
-            open_reader(
-                side.options, side.metadata_uri, side.describe, store, engine=engine, batch_bytes=_BATCH_BYTES
-            )
-            for side, store in zip(context.sides, stores or (None, None), strict=True)
+            open_reader(side.options, side.metadata_uri, side.describe, engine=engine, batch_bytes=_BATCH_BYTES)
+            for side in context.sides
         ]
 
     def run(self, unit: DiffUnit) -> Iterator[StateDiff]:

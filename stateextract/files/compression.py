@@ -1,4 +1,4 @@
-"""Codecs of state files, by name: ``none``, ``snappy`` and ``lz4``.
+"""Codecs of state files, by name: ``snappy`` and ``lz4``.
 
 Reads: compressed bytes in windows of any size, because state is larger than memory. Stops: before a chunk that is not
 there completely or whose data does not fit into the output, never in the middle of one; says how far it came on both
@@ -19,7 +19,7 @@ checkpoint. ``lz4`` reads LZ4 frames, for Flink builds whose decorator was chang
 
 A caller that slides a window over a file::
 
-    decoder = find_codec("snappy").start()
+    decoder = stream_decoder("snappy")
     while more input:
         pos, out_pos = decoder.decode(window, pos, end, out, out_pos, base=offset_of_window)
     decoder.finish(pos, end, base=offset_of_window)
@@ -28,8 +28,7 @@ A caller that slides a window over a file::
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import cramjam
 import google_crc32c
@@ -56,8 +55,6 @@ _LZ4_CHECKSUMS = ("headerChecksum_invalid", "blockChecksum_invalid", "contentChe
 class StreamDecoder(Protocol):
     """Decodes one run of compressed bytes, window by window. After an error it must not be used again."""
 
-    largest_input: int
-    """A window of this size holds at least one whole step, so ``decode`` makes progress."""
     largest_output: int
     """Room that one step may need: with less of it left in ``out``, ``decode`` may make no progress."""
     stream_starts: list[int]
@@ -82,42 +79,6 @@ class StreamDecoder(Protocol):
         """
 
 
-class Codec(Protocol):
-    """A way to compress state files."""
-
-    name: str
-    identity: bool
-    """The bytes are the data: a caller may use them in place."""
-
-    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
-        """A decoder for one run of bytes.
-
-        :param verify: check the checksums, where the library leaves a choice.
-        :param headless: the bytes need not begin with a stream identifier: the offsets of compressed operator state
-            point at bare chunks.
-        :param two_threads: may decode at once, where the format has independent parts.
-        """
-
-
-class _NoneDecoder:
-    largest_input = 1
-    largest_output = 1
-
-    def __init__(self) -> None:
-        self.stream_starts: list[int] = []
-
-    def decode(
-        self, data: memoryview, pos: int, end: int, out: memoryview, out_pos: int, base: int = 0
-    ) -> tuple[int, int]:
-        n = min(end - pos, len(out) - out_pos)
-        out[out_pos : out_pos + n] = data[pos : pos + n]
-        return pos + n, out_pos + n
-
-    def finish(self, pos: int, end: int, base: int = 0) -> None:
-        if pos < end:
-            raise TruncatedError(f"{end - pos} bytes were not decoded", offset=base + pos)
-
-
 class _Chunk(NamedTuple):
     """A chunk of data: its header begins at ``pos`` and its body, the checksum and what follows it, ends at ``stop``."""
 
@@ -129,13 +90,12 @@ class _Chunk(NamedTuple):
 
 
 class _SnappyDecoder:
-    largest_input = _HEADER + _CRC + _LONGEST_BLOCK
     largest_output = BLOCK
 
-    def __init__(self, verify: bool, headless: bool, two_threads: bool) -> None:
+    def __init__(self, verify: bool, two_threads: bool) -> None:
         self.stream_starts: list[int] = []
         self._verify = verify
-        self._in_stream = headless
+        self._in_stream = False
         # Bytes of a skippable chunk still to skip: it may be 16 MiB long, so it is not waited for.
         self._skip = 0
         self._second_thread = SecondThread() if two_threads else None
@@ -231,7 +191,7 @@ class _SnappyDecoder:
                 raise FormatError("bytes follow an empty Snappy block", offset=base + block)
             if self._verify:
                 stored = int.from_bytes(data[body:block], "little")
-                found = _masked_crc(plain[out_pos:out_stop])
+                found = masked_crc(plain[out_pos:out_stop])
                 if stored != found:
                     raise ChecksumError(
                         f"the CRC-32C of a Snappy chunk is 0x{found:08X}",
@@ -271,16 +231,16 @@ def _decompress_block(block: memoryview, out: memoryview, offset: int) -> None:
         raise FormatError(f"a Snappy block gave {written} bytes", expected=f"{len(out)} bytes", offset=offset)
 
 
-def _masked_crc(data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> int:
+def masked_crc(data: Any) -> int:
+    """CRC-32C of bytes, or of what gives its bytes as a buffer, disturbed as Snappy's framing and RocksDB store it."""
     # An array and not a memoryview: google_crc32c takes only buffers that need no release, and bytes() would copy.
-    crc: int = google_crc32c.value(data)
+    crc: int = google_crc32c.value(data if isinstance(data, bytes) else np.frombuffer(data, np.uint8))
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 class _Lz4Decoder:
     """Frames one after the other. The library takes a frame in pieces and keeps at most one block (4 MiB) of it."""
 
-    largest_input = 1
     largest_output = 1
 
     def __init__(self) -> None:
@@ -321,67 +281,19 @@ class _Lz4Decoder:
             raise TruncatedError("the data ends inside an LZ4 frame", offset=base + pos)
 
 
-@dataclass
-class _Codec:
-    name: str
-    identity: bool
-    make: Callable[[bool, bool, bool], StreamDecoder]
-
-    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
-        return self.make(verify, headless, two_threads)
+_DECODERS: dict[str, Callable[[bool, bool], StreamDecoder]] = {
+    "snappy": _SnappyDecoder,
+    "lz4": lambda *_: _Lz4Decoder(),
+}
 
 
-CODECS: dict[str, Codec] = {}
+def stream_decoder(codec: str, verify: bool = True, two_threads: bool = False) -> StreamDecoder:
+    """A decoder for one run of bytes.
 
-
-def register_codec(name: str, codec: Codec) -> None:
-    """Add a codec, or put another in the place of one."""
-    CODECS[name] = codec
-
-
-def find_codec(name: str) -> Codec:
-    """The codec of that name.
-
-    :raises UnsupportedError: if there is none.
+    :param verify: check the checksums, where the library leaves a choice.
+    :param two_threads: may decode at once, where the format has independent parts.
+    :raises UnsupportedError: if there is no codec of that name.
     """
-    try:
-        return CODECS[name]
-    except KeyError:
-        raise UnsupportedError(f"unknown codec {name!r}", expected=f"one of {', '.join(sorted(CODECS))}") from None
-
-
-def decompress(
-    codec: str,
-    data: bytes | bytearray | memoryview,
-    verify: bool = True,
-    *,
-    headless: bool = False,
-    limit: int = 256 << 20,
-    base: int = 0,
-) -> bytes:
-    """Decompress what is known to be small, all at once.
-
-    :param limit: most bytes that may come out.
-    :param base: offset of ``data[0]`` in its file, for errors.
-    :raises FormatError: if the data is damaged or gives more than ``limit`` bytes.
-    """
-    decoder = find_codec(codec).start(verify, headless)
-    window = memoryview(data)
-    room = memoryview(bytearray(max(decoder.largest_output, BLOCK)))
-    plain = bytearray()
-    pos = 0
-    while True:
-        start = pos
-        pos, n = decoder.decode(window, pos, len(window), room, 0, base)
-        if len(plain) + n > limit:
-            raise FormatError("the decompressed data is larger than allowed", expected=f"at most {limit} bytes", offset=base)
-        plain += room[:n]
-        if pos == start and not n:
-            break
-    decoder.finish(pos, len(window), base)
-    return bytes(plain)
-
-
-register_codec("none", _Codec("none", True, lambda *_: _NoneDecoder()))
-register_codec("snappy", _Codec("snappy", False, _SnappyDecoder))
-register_codec("lz4", _Codec("lz4", False, lambda *_: _Lz4Decoder()))
+    if codec not in _DECODERS:
+        raise UnsupportedError(f"unknown codec {codec!r}", expected=f"one of {', '.join(sorted(_DECODERS))}")
+    return _DECODERS[codec](verify, two_threads)

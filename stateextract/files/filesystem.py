@@ -20,9 +20,10 @@ import re
 import stat
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import pyarrow as pa
 
@@ -63,28 +64,37 @@ class DirectoryEntry(NamedTuple):
     size: int | None
 
 
-class OpenFile(Protocol):
+class OpenFile(ABC):
     """A file open for reads at any position, from any thread."""
 
-    remote: bool
+    remote = False
     """A read takes long to begin, so several should be under way at once."""
 
+    @abstractmethod
     def read_at(self, offset: int, length: int) -> bytes:
         """The bytes from ``offset`` on: ``length`` of them, fewer only at the end of the file."""
 
     def read_into(self, offset: int, room: memoryview) -> int:
         """Fill ``room`` with the bytes from ``offset`` on, and say how many: fewer only at the end of the file."""
+        data = self.read_at(offset, len(room))
+        room[: len(data)] = data
+        return len(data)
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
         """As :meth:`read_at`, without waiting for it."""
+        return done(lambda: self.read_at(offset, length))
 
+    @abstractmethod
     def size(self) -> int: ...
 
+    @abstractmethod
     def close(self) -> None: ...
 
-    def __enter__(self) -> OpenFile: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 # -- URIs
@@ -221,21 +231,17 @@ class Store:
             file=str(address),
         )
 
-    def read(self, uri: str, offset: int = 0, length: int | None = None) -> bytes:
-        """Exactly the bytes asked for; to the end of the file where no length is given.
+    def read(self, uri: str) -> bytes:
+        """All bytes of a file.
 
-        :raises TruncatedError: if the file ends before them.
+        :raises TruncatedError: if it ends before the size that its store says.
         """
         with self.open(uri) as file:
-            wanted = file.size() - offset if length is None else length
-            data = file.read_at(offset, wanted) if wanted > 0 else b""
-        if wanted < 0 or len(data) != wanted:
-            raise TruncatedError(
-                f"the file ends {wanted - len(data) if wanted > 0 else -wanted} bytes too early",
-                expected=f"{wanted} bytes from {offset} on" if length is not None else f"at least {offset} bytes",
-                file=normalize(uri),
-                offset=offset + len(data) if wanted > 0 else offset + wanted,
-            )
+            size = file.size()
+            data = file.read_at(0, size)
+        if len(data) != size:
+            early = f"the file ends {size - len(data)} bytes too early"
+            raise TruncatedError(early, expected=f"{size} bytes", file=normalize(uri), offset=len(data))
         return data
 
     def open(self, uri: str) -> OpenFile:
@@ -380,10 +386,8 @@ class _Connection:
         return answer
 
 
-class _LocalFile:
+class _LocalFile(OpenFile):
     """A local file; ``pread`` has no shared position, so threads do not meet."""
-
-    remote = False
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -422,9 +426,6 @@ class _LocalFile:
                 done += got
         return done
 
-    def start_read(self, offset: int, length: int) -> Future[bytes]:
-        return done(lambda: self.read_at(offset, length))
-
     def size(self) -> int:
         return self._size
 
@@ -433,18 +434,12 @@ class _LocalFile:
         if handle >= 0:
             os.close(handle)
 
-    def __enter__(self) -> OpenFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __del__(self) -> None:
         if getattr(self, "_handle", -1) >= 0:
             self.close()
 
 
-class _ArrowFile:
+class _ArrowFile(OpenFile):
     remote = True
 
     def __init__(self, file: Any, uri: str, timeout: int = TIMEOUT) -> None:
@@ -467,11 +462,6 @@ class _ArrowFile:
         with _RemoteErrors(self._uri):
             return within(self._timeout, lambda: bytes(self._file.read_at(length, offset)), self._uri)
 
-    def read_into(self, offset: int, room: memoryview) -> int:
-        data = self.read_at(offset, len(room))
-        room[: len(data)] = data
-        return len(data)
-
     def start_read(self, offset: int, length: int) -> Future[bytes]:
         self._reads = [read for read in self._reads if not read.done()]
         read = READING.submit(lambda: self.read_at(offset, length))
@@ -491,12 +481,6 @@ class _ArrowFile:
             wait([read for read in reads if not read.cancel()])
         finally:
             self._file.close()
-
-    def __enter__(self) -> OpenFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _refuse_special(path: str, mode: int) -> None:

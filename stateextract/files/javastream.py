@@ -72,12 +72,12 @@ class JavaObject:
     annotations: dict[str, list[JavaValue | bytes]] = field(default_factory=dict)
     """Class name to what its own ``writeObject`` added; raw block data comes as ``bytes``."""
 
-    def get(self, name: str, default: JavaValue = None) -> JavaValue:
-        """The field ``name``, that of the most derived class first."""
+    def get(self, name: str) -> JavaValue:
+        """The field ``name``, that of the most derived class first; ``None``: it is not there."""
         for values in reversed(self.fields.values()):
             if name in values:
                 return values[name]
-        return default
+        return None
 
     def __repr__(self) -> str:
         # The generated one would not end for objects that refer to each other.

@@ -148,7 +148,7 @@ def _close(opened: Future[OpenFile]) -> None:
         opened.result().close()
 
 
-class PrefetchedFile:
+class PrefetchedFile(OpenFile):
     """A file of which some bytes are in memory.
 
     :param pieces: where they begin, and the bytes.
@@ -189,9 +189,3 @@ class PrefetchedFile:
     def close(self) -> None:
         self._pieces = []
         self._file.close()
-
-    def __enter__(self) -> OpenFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -101,16 +101,16 @@ class Reader:
             raise FormatError(f"{what} is {number}, which does not fit {bits} bits", offset=start)
         return number - (1 << bits) if number >> (bits - 1) else number
 
-    def zigzag(self, bits: int, what: str = "a variable-length number") -> int:
+    def zigzag(self, bits: int) -> int:
         """A number of ``bits`` bits as Avro writes it: doubled, and negative ones inverted, at most 64 bits.
 
         :raises FormatError: for one of more bits.
         """
         start = self.offset
-        number = self.varint(64, what) & ((1 << 64) - 1)
+        number = self.varint(64) & ((1 << 64) - 1)
         value = (number >> 1) ^ -(number & 1)
         if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-            raise FormatError(f"{what} is {value}, which does not fit {bits} bits", offset=start)
+            raise FormatError(f"a variable-length number is {value}, which does not fit {bits} bits", offset=start)
         return value
 
     def bytes(self, n: int, what: str = "bytes") -> memoryview:

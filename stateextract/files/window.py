@@ -180,6 +180,11 @@ class Window:
             return False
         return self._fill(n)
 
+    def truncated(self, what: str, least: int) -> TruncatedError:
+        """The error for something at ``pos`` that has at least so many bytes, which are not there."""
+        left = f"{least} bytes, {self.end - self.pos} are left"
+        return TruncatedError(f"the data ends inside {what}", expected=left, offset=self.offset())
+
     def _goes_on(self, n: int) -> bool:
         """Whether the stream may have ``n`` bytes from the position on: a length without bytes after it is damage."""
         last = self.base + self.pos + n

@@ -62,7 +62,6 @@ class CompletedCheckpoint:
     :param metadata_uri: of its ``_metadata``; ``None`` where the job keeps no such file.
     :param metadata_size: of that file in bytes.
     :param unclaimed: the job was started from it in NO_CLAIM mode, so Flink will not delete it.
-    :param operators: how many the snapshot has; ``None``: not known.
     """
 
     checkpoint_id: int
@@ -74,7 +73,6 @@ class CompletedCheckpoint:
     metadata_size: int
     properties: CheckpointProperties
     unclaimed: bool
-    operators: int | None
 
 
 def parse_entry(data: bytes) -> EntryHandle:
@@ -128,7 +126,6 @@ def parse_completed_checkpoint(data: bytes) -> CompletedCheckpoint:
         metadata_size=size,
         properties=_kind(properties.get("checkpointType") if isinstance(properties, JavaObject) else None),
         unclaimed=isinstance(properties, JavaObject) and properties.get("unclaimed") is True,
-        operators=_map_size(found.get("operatorStates")),
     )
 
 
@@ -143,14 +140,6 @@ def _kind(value: JavaValue) -> CheckpointProperties:
             name if isinstance(name, str) else None,
         )
     return CheckpointProperties()
-
-
-def _map_size(value: JavaValue) -> int | None:
-    """How many entries a ``java.util.HashMap`` has: the second number of its own data."""
-    if not isinstance(value, JavaObject) or value.class_name != "java.util.HashMap":
-        return None
-    own = value.annotations.get("java.util.HashMap") or [None]
-    return int.from_bytes(own[0][4:8], "big") if isinstance(own[0], bytes) and len(own[0]) == 8 else None
 
 
 def _file(value: JavaValue, what: str) -> tuple[str, int]:

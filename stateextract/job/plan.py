@@ -101,6 +101,7 @@ class Plan:
     :param operators: for the tasks; ``states`` refers to them by index.
     :param files: by the numbers that parts have.
     :param describe: what describing serializers needs, for the tasks too.
+    :param store: opens what the user names.
     :param missing: operators and states that a ``partial`` plan was asked for by name, and that the snapshot does not have.
     :param metadata_sha256: of the bytes of ``_metadata``, in hex.
     """
@@ -113,6 +114,7 @@ class Plan:
     files: Sequence[StateFile]
     splits: Sequence[Sequence[Part]]
     describe: DescribeContext
+    store: Store
     coordinators: Sequence[PlannedCoordinator] = ()
     missing: Sequence[tuple[str, str]] = ()
     metadata_sha256: str | None = None
@@ -125,7 +127,6 @@ class Plan:
 
 def make_plan(
     options: JobOptions,
-    store: Store | None = None,
     only: Callable[[SnapshotMetadata], OperatorState] | None = None,
     partial: bool = False,
     on_headers: OnHeaders = ignore_progress,
@@ -139,7 +140,7 @@ def make_plan(
     :raises UsageError: where the choice matches nothing.
     """
     load_plugins(options.plugins)
-    source = SnapshotSource(options, store, on_headers)
+    source = SnapshotSource(options, on_headers=on_headers)
     metadata, locator = source.metadata, source.locator
     inventory, files = source.inventory(None if only is None else [only(metadata)])
     missing: list[tuple[str, str]] | None = [] if partial else None
@@ -167,8 +168,8 @@ def make_plan(
         [entry for i in inventory for entry in i.entries] + masters,
         locator.relocations, notes,
     )  # fmt: skip
-    return Plan(source.found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or (),
-                source.metadata_sha256)  # fmt: skip
+    return Plan(source.found, metadata, coverage, operators, states, files, splits, describe, source.user_store, coordinators,
+                missing or (), source.metadata_sha256)  # fmt: skip
 
 
 def _notes(

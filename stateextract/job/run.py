@@ -19,7 +19,6 @@ import pyarrow.parquet as pq
 
 from serializers.connectors import coordinator_type, decode_coordinator
 from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
-from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, open_commit, publishing
 from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
 from stateextract.job.manifest import (
@@ -74,7 +73,6 @@ class JobResult:
 def run_job(
     options: JobOptions,
     execute: Execute = in_this_process,
-    store: Store | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> JobResult:
     """Run a job.
@@ -83,7 +81,7 @@ def run_job(
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: then nothing was published.
     """
-    plan = make_plan(options, store, on_headers=on_headers)
+    plan = make_plan(options, on_headers=on_headers)
     refuse_inside(options.output, plan.found.metadata_uri)
     commit = open_commit(options.output, options)
     with publishing(commit):

@@ -15,15 +15,76 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from stateextract.errors import FormatError
+
+S = TypeVar("S", bound="_Stream")
+
+# -- what kinds of handles have in common
+
+
+class _Stream:
+    """Of stream handles."""
+
+    __slots__ = ()
+
+    def streams(self: S) -> Iterator[S]:
+        yield self
+
+
+class _OfStream:
+    """Of handles that hold a stream handle."""
+
+    __slots__ = ()
+    stream: StreamHandle
+
+    @property
+    def size(self) -> int:
+        return self.stream.size
+
+    def streams(self) -> Iterator[StreamHandle]:
+        yield from self.stream.streams()
+
+
+MAX_KEY_GROUPS = 1 << 15
+"""``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
+
+
+def _key_groups(first: int, count: int) -> range:
+    """Empty if Flink has no such key groups."""
+    return range(first, first + count) if 0 <= first <= first + count <= MAX_KEY_GROUPS else range(0)
+
+
+class _OfKeyGroups:
+    """Of handles of key groups that lie side by side."""
+
+    __slots__ = ()
+    first: int
+    count: int
+
+    @property
+    def key_groups(self) -> range:
+        return _key_groups(self.first, self.count)
+
+
+class _ByCode:
+    """Of handles that have several codes."""
+
+    __slots__ = ()
+    code: int
+    KINDS: ClassVar[dict[int, str]]
+
+    @property
+    def kind(self) -> str:
+        return self.KINDS[self.code]
+
 
 # -- stream handles: bytes, wherever they lie
 
 
 @dataclass(frozen=True, slots=True)
-class InlineHandle:
+class InlineHandle(_Stream):
     """``ByteStreamStateHandle``: a whole small file inside of ``_metadata``. ``name`` is an identity only."""
 
     name: str
@@ -35,12 +96,8 @@ class InlineHandle:
     def size(self) -> int:
         return len(self.data)
 
-    def streams(self) -> Iterator[StreamHandle]:
-        yield self
-
-
 @dataclass(frozen=True, slots=True)
-class FileHandle:
+class FileHandle(_Stream):
     """``FileStateHandle``: a whole file, by absolute path."""
 
     size: int
@@ -48,12 +105,8 @@ class FileHandle:
     code: ClassVar[int] = 2
     kind: ClassVar[str] = "file"
 
-    def streams(self) -> Iterator[StreamHandle]:
-        yield self
-
-
 @dataclass(frozen=True, slots=True)
-class RelativeHandle:
+class RelativeHandle(_Stream):
     """``RelativeFileStateHandle``: a whole file, relative to the directory of ``_metadata``."""
 
     path: str
@@ -61,12 +114,8 @@ class RelativeHandle:
     code: ClassVar[int] = 6
     kind: ClassVar[str] = "relative file"
 
-    def streams(self) -> Iterator[StreamHandle]:
-        yield self
-
-
 @dataclass(frozen=True, slots=True)
-class SegmentHandle:
+class SegmentHandle(_Stream):
     """``SegmentFileStateHandle``: a window of a file that several states share. ``scope`` is EXCLUSIVE or SHARED."""
 
     start: int
@@ -77,24 +126,16 @@ class SegmentHandle:
     code: ClassVar[int] = 15
     kind: ClassVar[str] = "segment"
 
-    def streams(self) -> Iterator[StreamHandle]:
-        yield self
-
-
 @dataclass(frozen=True, slots=True)
-class EmptySegmentHandle:
+class EmptySegmentHandle(_Stream):
     """``EmptySegmentFileStateHandle``: no bytes at all."""
 
     size: ClassVar[int] = 0
     code: ClassVar[int] = 16
     kind: ClassVar[str] = "empty segment"
 
-    def streams(self) -> Iterator[StreamHandle]:
-        yield self
-
-
 @dataclass(frozen=True, slots=True)
-class NestedKeyGroupsHandle:
+class NestedKeyGroupsHandle(_OfStream):
     """A key-groups handle in the place of a stream handle: Flink reads it, nothing is known to write it."""
 
     first: int
@@ -103,13 +144,6 @@ class NestedKeyGroupsHandle:
     code: ClassVar[int] = 3
     kind: ClassVar[str] = "nested key groups"
 
-    @property
-    def size(self) -> int:
-        return self.stream.size
-
-    def streams(self) -> Iterator[StreamHandle]:
-        yield from self.stream.streams()
-
 
 StreamHandle: TypeAlias = (
     InlineHandle | FileHandle | RelativeHandle | SegmentHandle | EmptySegmentHandle | NestedKeyGroupsHandle
@@ -117,17 +151,9 @@ StreamHandle: TypeAlias = (
 
 # -- keyed state
 
-MAX_KEY_GROUPS = 1 << 15
-"""``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
-
-
-def _key_groups(first: int, count: int) -> range:
-    """Empty if Flink has no such key groups."""
-    return range(first, first + count) if 0 <= first <= first + count <= MAX_KEY_GROUPS else range(0)
-
 
 @dataclass(frozen=True, slots=True)
-class KeyGroupsHandle:
+class KeyGroupsHandle(_ByCode, _OfStream):
     """``KeyGroupsStateHandle`` (codes 3 and 12) and ``KeyGroupsSavepointStateHandle`` (7).
 
     :param offsets: one per key group from ``first`` on, in the bytes of ``stream``. What a value means depends on the
@@ -135,15 +161,12 @@ class KeyGroupsHandle:
     :param handle_id: an identity only; empty where the code has none.
     """
 
+    KINDS: ClassVar = {3: "key groups", 7: "key groups savepoint", 12: "key groups V2"}
     code: int
     first: int
     offsets: tuple[int, ...] = field(repr=False)
     stream: StreamHandle
     handle_id: str = ""
-
-    @property
-    def kind(self) -> str:
-        return {3: "key groups", 7: "key groups savepoint", 12: "key groups V2"}[self.code]
 
     @property
     def savepoint(self) -> bool:
@@ -154,18 +177,12 @@ class KeyGroupsHandle:
     def key_groups(self) -> range:
         return _key_groups(self.first, len(self.offsets))
 
-    @property
-    def size(self) -> int:
-        return self.stream.size
-
-    def streams(self) -> Iterator[StreamHandle]:
-        yield from self.stream.streams()
-
 
 @dataclass(frozen=True, slots=True)
-class IncrementalHandle:
+class IncrementalHandle(_ByCode, _OfKeyGroups):
     """``IncrementalRemoteKeyedStateHandle`` (codes 5 and 11): RocksDB's or ForSt's files, by their local names."""
 
+    KINDS: ClassVar = {5: "incremental", 11: "incremental V2"}
     code: int
     checkpoint_id: int
     backend_id: str
@@ -178,14 +195,6 @@ class IncrementalHandle:
     handle_id: str = ""
 
     @property
-    def kind(self) -> str:
-        return {5: "incremental", 11: "incremental V2"}[self.code]
-
-    @property
-    def key_groups(self) -> range:
-        return _key_groups(self.first, self.count)
-
-    @property
     def size(self) -> int:
         return self.meta.size + sum(stream.size for _, stream in (*self.shared, *self.private))
 
@@ -196,7 +205,7 @@ class IncrementalHandle:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangelogBytesHandle:
+class ChangelogBytesHandle(_OfKeyGroups):
     """``InMemoryChangelogStateHandle`` (code 9). A change of key group −1 is metadata."""
 
     first: int
@@ -209,10 +218,6 @@ class ChangelogBytesHandle:
     kind: ClassVar[str] = "changelog bytes"
 
     @property
-    def key_groups(self) -> range:
-        return _key_groups(self.first, self.count)
-
-    @property
     def size(self) -> int:
         return sum(len(data) for _, data in self.changes)
 
@@ -221,12 +226,13 @@ class ChangelogBytesHandle:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangelogFilesHandle:
+class ChangelogFilesHandle(_ByCode, _OfKeyGroups):
     """``ChangelogStateHandleStreamImpl`` (codes 10 and 13): parts of changelog files, each from an offset on.
 
     The sizes of these stream handles are not those of the files (``Locator.locate`` has a switch for that).
     """
 
+    KINDS: ClassVar = {10: "changelog files", 13: "changelog files V2"}
     code: int
     first: int
     count: int
@@ -236,23 +242,16 @@ class ChangelogFilesHandle:
     handle_id: str
     storage: str = "filesystem"
 
-    @property
-    def kind(self) -> str:
-        return {10: "changelog files", 13: "changelog files V2"}[self.code]
-
-    @property
-    def key_groups(self) -> range:
-        return _key_groups(self.first, self.count)
-
     def streams(self) -> Iterator[StreamHandle]:
         for _, stream in self.files:
             yield from stream.streams()
 
 
 @dataclass(frozen=True, slots=True)
-class ChangelogHandle:
+class ChangelogHandle(_ByCode, _OfKeyGroups):
     """``ChangelogStateBackendHandleImpl`` (codes 8 and 14): a materialized snapshot and the changes since."""
 
+    KINDS: ClassVar = {8: "changelog", 14: "changelog V2"}
     code: int
     first: int
     count: int
@@ -262,14 +261,6 @@ class ChangelogHandle:
     materialization_id: int
     checkpoint_id: int | None
     handle_id: str
-
-    @property
-    def kind(self) -> str:
-        return {8: "changelog", 14: "changelog V2"}[self.code]
-
-    @property
-    def key_groups(self) -> range:
-        return _key_groups(self.first, self.count)
 
     @property
     def size(self) -> int:
@@ -297,26 +288,16 @@ class OperatorStatePartition:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorStateHandle:
+class OperatorStateHandle(_ByCode, _OfStream):
     """``OperatorStreamStateHandle`` (code 4), ``FileMergingOperatorStreamStateHandle`` (17)."""
 
+    KINDS: ClassVar = {4: "operator state", 17: "operator state segment"}
     code: int
     states: tuple[OperatorStatePartition, ...]
     stream: StreamHandle
     taskowned_directory: str = ""
     shared_directory: str = ""
     empty: bool = False
-
-    @property
-    def kind(self) -> str:
-        return {4: "operator state", 17: "operator state segment"}[self.code]
-
-    @property
-    def size(self) -> int:
-        return self.stream.size
-
-    def streams(self) -> Iterator[StreamHandle]:
-        yield from self.stream.streams()
 
 
 class ChannelPart(NamedTuple):
@@ -329,23 +310,15 @@ class ChannelPart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelStateHandle:
+class ChannelStateHandle(_ByCode):
     """In-flight data of an unaligned checkpoint; codes 3 and 4 are the merged forms (``MergedChannelStateHandle``)."""
 
+    KINDS: ClassVar = {1: "input channel", 2: "output channel", 3: "merged input channels", 4: "merged output channels"}
     code: int
     subtask: int
     parts: tuple[ChannelPart, ...]
     size: int
     stream: StreamHandle
-
-    @property
-    def kind(self) -> str:
-        return {
-            1: "input channel",
-            2: "output channel",
-            3: "merged input channels",
-            4: "merged output channels",
-        }[self.code]
 
     def streams(self) -> Iterator[StreamHandle]:
         yield from self.stream.streams()

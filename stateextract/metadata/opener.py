@@ -1,119 +1,41 @@
 """The bytes of stream handles: files, windows of merged files, inline bytes.
 
-A :class:`DatabaseFile` is what the readers of databases and changelogs open for each handle; :class:`Inline` and
-:class:`FileRange` are two ready ones, and :class:`Opener` is the function for a located snapshot. Does I/O.
+Readers of databases and changelogs open a :class:`FilePiece` for each handle; :class:`Opener` is the function for a located
+snapshot. Does I/O.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Protocol
 
 from stateextract.errors import StateExtractError, TruncatedError
-from stateextract.files.filesystem import OpenFile
+from stateextract.files.piece import FilePiece, Inline
 from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest
-from stateextract.files.second_thread import done
 from stateextract.metadata.locate import Location, Locator
 from stateextract.metadata.model import StreamHandle
 
-
-class DatabaseFile(Protocol):
-    """The bytes of one stream handle.
-
-    ``uri`` and ``start`` say, for errors, which physical file they lie in and where they begin there.
-    """
-
-    @property
-    def uri(self) -> str: ...
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def remote(self) -> bool:
-        """A read takes long to begin, so several should be under way at once."""
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        """Bytes from ``offset`` on, fewer only at the end."""
-
-    def start_read(self, offset: int, length: int) -> Future[bytes]:
-        """As :meth:`read_at`, without waiting for it."""
-
-    def size(self) -> int: ...
-
-    def close(self) -> None: ...
-
-
-OpenHandle = Callable[[StreamHandle], DatabaseFile]
-
-
-class Inline:
-    """Bytes that are in memory."""
-
-    remote = False
-
-    def __init__(self, data: bytes, uri: str, start: int = 0) -> None:
-        self.data = data
-        self.uri = uri
-        self.start = start
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        return self.data[offset : offset + length]
-
-    def start_read(self, offset: int, length: int) -> Future[bytes]:
-        return done(lambda: self.read_at(offset, length))
-
-    def size(self) -> int:
-        return len(self.data)
-
-    def close(self) -> None:
-        pass
-
-
-class FileRange:
-    """``length`` bytes of an open file from ``start`` on."""
-
-    def __init__(self, file: OpenFile, uri: str, start: int, length: int) -> None:
-        self.file = file
-        self.uri = uri
-        self.start = start
-        self.length = length
-        self.remote = file.remote
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        return self.file.read_at(self.start + offset, max(min(length, self.length - offset), 0))
-
-    def start_read(self, offset: int, length: int) -> Future[bytes]:
-        return self.file.start_read(self.start + offset, max(min(length, self.length - offset), 0))
-
-    def size(self) -> int:
-        return self.length
-
-    def close(self) -> None:
-        self.file.close()
+OpenHandle = Callable[[StreamHandle], FilePiece]
 
 
 class Opener:
     """Opens stream handles of a located snapshot.
 
-    :param inside: URI of the file that holds inline bytes: ``_metadata``.
     :param exact_size: False for changelog files, whose handles state another size than the file has.
+    :param on_read: called with the number of bytes of each read.
     """
 
-    def __init__(self, locator: Locator, files: FilePrefetcher, inside: str = "", *, exact_size: bool = True) -> None:
-        self._locator = locator
-        self._files = files
-        self._inside = inside
-        self._exact_size = exact_size
+    def __init__(
+        self, locator: Locator, files: FilePrefetcher, *, exact_size: bool = True, on_read: Callable[[int], None] | None = None
+    ) -> None:
+        self._locator, self._files, self._exact_size, self._on_read = locator, files, exact_size, on_read
 
-    def __call__(self, handle: StreamHandle) -> DatabaseFile:
+    def __call__(self, handle: StreamHandle) -> FilePiece:
         location = self._locator.locate(handle, exact_size=self._exact_size)
         if location.uri is None:
-            return Inline(location.inline or b"", self._inside)
-        return FileRange(self._files.open(location.uri), location.uri, location.start, location.size)
+            return Inline(location.inline or b"", self._locator.found.metadata_uri, on_read=self._on_read)
+        return FilePiece(self._files.open(location.uri), location.start, location.size, self._on_read, location.uri)
 
     def coming(self, handle: StreamHandle, last: int) -> PrefetchRequest | None:
         """The file of a handle that will be opened, of which so many of the last bytes are read first.
@@ -160,7 +82,7 @@ ExpectHandle = Callable[[StreamHandle, int], "Callable[[], None] | None"]
 
 
 @contextmanager
-def errors_of(file: DatabaseFile, name: str) -> Iterator[None]:
+def errors_of(file: FilePiece, name: str) -> Iterator[None]:
     """Errors raised inside are about this file; positions in it become positions in the physical file.
 
     :param name: its local name, for files without a URI of their own.
@@ -168,14 +90,11 @@ def errors_of(file: DatabaseFile, name: str) -> Iterator[None]:
     try:
         yield
     except StateExtractError as error:
-        if error.file is None:
-            if error.offset is not None:
-                error.offset += file.start
-            error.at(file=f"{file.uri} ({name})" if file.uri else name)
+        error.moved(file.start).at(file=f"{file.uri} ({name})" if file.uri else name)
         raise
 
 
-def read_exactly(file: DatabaseFile, offset: int, length: int) -> bytes:
+def read_exactly(file: FilePiece, offset: int, length: int) -> bytes:
     """``length`` bytes, which the caller knows to lie below the file's stated size."""
     data = file.read_at(offset, length)
     if len(data) != length:

@@ -10,6 +10,7 @@ snapshot only if the serializer had met them; Flink goes on using their old layo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from serializers.pojo import POJO_SNAPSHOT, REMOVED
@@ -129,12 +130,7 @@ def _kept_layout(comparer: Comparer, old: SerializerSnapshot, name: str, at: str
     new = extractor.of_class(name)
     if new is None:
         return findings.unknown(at, f"the fields of the unregistered subclass {name} do not follow from its class file")
-    inner = Findings()
-    outer, comparer.findings = comparer.findings, inner
-    try:
-        answer = comparer.compare(new, old, f"{at} ({name})")
-    finally:
-        comparer.findings = outer
+    answer = replace(comparer, findings=Findings()).compare(new, old, f"{at} ({name})")
     if answer is Answer.AS_IS:
         return Answer.RECONFIGURED
     if old.class_name != POJO_SNAPSHOT or new.class_name != POJO_SNAPSHOT or answer is not Answer.MIGRATION:

@@ -6,14 +6,12 @@ Takes bytes and returns numbers; does no I/O. RocksDB's side of it: ``table/form
 
 from __future__ import annotations
 
-from typing import Any
-
-import google_crc32c
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
 from stateextract.errors import UnsupportedError
+from stateextract.files.compression import masked_crc
 
 NONE, CRC32C, XXHASH, XXHASH64, XXH3 = range(5)
 NAMES = {NONE: "none", CRC32C: "CRC32C", XXHASH: "xxHash", XXHASH64: "xxHash64", XXH3: "XXH3"}
@@ -33,16 +31,6 @@ def check_kind(kind: int) -> int:
     if kind not in NAMES:
         raise UnsupportedError(f"unknown checksum type {kind}", expected="one of " + ", ".join(NAMES.values()))
     return kind
-
-
-def mask(crc: int) -> int:
-    """RocksDB stores CRCs disturbed, so that the CRC of data with CRCs in it is worth something."""
-    return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & _M32
-
-
-def masked_crc(data: Any) -> int:
-    """Masked CRC32C of bytes, or of what gives its bytes as a buffer."""
-    return mask(google_crc32c.value(data if isinstance(data, bytes) else np.frombuffer(data, np.uint8)))
 
 
 def checksum(kind: int, stored: bytes | memoryview, modifier: int = 0) -> int:

@@ -12,11 +12,12 @@ Flink's side: ``RocksIncrementalSnapshotStrategy``, ``RocksNativeFullSnapshotStr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -55,30 +56,12 @@ class RocksOptions:
     engine: str = "auto"
 
 
-class PairSource(Protocol):
-    """Framed pairs as a :class:`stateextract.files.window.Source`, with the counts that a report needs."""
+class PairSource(ABC):
+    """Framed pairs as a :class:`stateextract.files.window.Source`, made by one of the engines, which share this: the runs,
+    their range deletions, and pairs that are larger than the room for them.
 
-    least: int
-
-    def read_into(self, room: memoryview) -> int: ...
-
-    def close(self) -> None: ...
-
-    @property
-    def pairs(self) -> int:
-        """Pairs given out so far."""
-
-    @property
-    def entries(self) -> int:
-        """Entries read from SST files so far: all versions, deletes included."""
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read from files that are done with."""
-
-
-class _Source:
-    """What both engines share: the runs, their range deletions, and pairs that are larger than the room for them."""
+    :ivar deletions: range deletions of the files that were opened so far: all that begin at or before the last key given out.
+    """
 
     least = 1
 
@@ -102,8 +85,14 @@ class _Source:
         self.deletions.extend(deletions)
 
     @property
-    def bytes_read(self) -> int:
-        return sum(run.bytes_read for run in self._runs)
+    @abstractmethod
+    def pairs(self) -> int:
+        """Pairs given out so far."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """Entries read from SST files so far: all versions, deletes included."""
 
     def close(self) -> None:
         """Close all files."""
@@ -130,11 +119,12 @@ class _Source:
         self.close()
         return 0
 
+    @abstractmethod
     def _write(self, room: memoryview) -> int:
-        raise NotImplementedError
+        """Write whole pairs, or set the next one aside as the rest; how many bytes were written."""
 
 
-class _CompiledSource(_Source):
+class _CompiledSource(PairSource):
     def __init__(self, parts: Sequence[FilesOf], ranges: KeyRanges, keys_only: bool) -> None:
         from stateextract.rocksdb import compiled
 
@@ -165,7 +155,7 @@ class _CompiledSource(_Source):
         return self._merge.entries
 
 
-class _PlainSource(_Source):
+class _PlainSource(PairSource):
     def __init__(self, parts: Sequence[FilesOf], ranges: KeyRanges, keys_only: bool) -> None:
         super().__init__(parts, reference.PlainDecoder, ranges)
         self._counts = [0] * len(self._runs)
@@ -174,14 +164,18 @@ class _PlainSource(_Source):
                 self._runs, self._counts, self.deletions, ranges, self._databases if keys_only else None
             )
         )
-        self.pairs = 0
+        self._given = 0
 
     def _write(self, room: memoryview) -> int:
         frame = next(self._frames, None)
         if frame is not None:
-            self.pairs += 1
+            self._given += 1
             self._rest = memoryview(frame)
         return 0
+
+    @property
+    def pairs(self) -> int:
+        return self._given
 
     @property
     def entries(self) -> int:
@@ -252,15 +246,6 @@ class RocksDB:
         self._expect = expect
         self._identify = identify
 
-    @property
-    def live_files(self) -> tuple[LiveFile, ...]:
-        """All SST files in use."""
-        return tuple(live for family in self.column_families.values() for live in family.files)
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes of SST files for each state."""
-        return {name: family.size for name, family in self.column_families.items()}
-
     def local_name(self, live: LiveFile) -> str:
         """The file's name in the database's folder."""
         for name in live.names:
@@ -312,10 +297,8 @@ class RocksDB:
         own = self.handle.key_groups
         bounds = key_range(max(first_key_group, own.start), min(last_key_group, own.stop - 1), prefix_bytes)
         kept = [] if bounds is None else list(clipped(ranges, bounds))
-        source = _CompiledSource if use_kernel(self.options.engine) else _PlainSource
         live = [one for one in self.family(name).files if files is None or one.number in files]
-        found: PairSource = source([FilesOf(self, live)], kept, False)
-        return found
+        return _source([FilesOf(self, live)], kept, False)
 
     def identity(self, live: LiveFile) -> tuple[object, ...]:
         """Equal for files of two databases whose entries and range deletions are the same, and count the same.
@@ -371,21 +354,18 @@ class FilesOf(NamedTuple):
     settles: int = 0
 
 
-class KeySource(PairSource, Protocol):
-    """Keys, framed as pairs whose values are one byte: bit ``i`` is set if the files of part ``i`` settle the key."""
-
-    deletions: list[RangeDeletion]
-    """Range deletions of the files that were opened so far: all that begin at or before the last key given out."""
-
-
-def keys_of(parts: Sequence[FilesOf], bounds: KeyRange) -> KeySource:
+def keys_of(parts: Sequence[FilesOf], bounds: KeyRange) -> PairSource:
     """The keys that have an entry in some files, whatever it says, each once and in order.
 
     :param parts: files of one state, of at least one database.
+    :returns: pairs whose values are one byte: bit ``i`` is set if the files of part ``i`` settle the key.
     """
-    source = _CompiledSource if use_kernel(parts[0].database.options.engine) else _PlainSource
-    found: KeySource = source(parts, [bounds], True)
-    return found
+    return _source(parts, [bounds], True)
+
+
+def _source(parts: Sequence[FilesOf], ranges: KeyRanges, keys_only: bool) -> PairSource:
+    made = _CompiledSource if use_kernel(parts[0].database.options.engine) else _PlainSource
+    return made(parts, ranges, keys_only)
 
 
 def unshared_files(databases: Sequence[RocksDB], name: str) -> list[FilesOf]:
@@ -469,7 +449,7 @@ def open_rocksdb(
 
 def _families(data: bytes, verify: bool) -> dict[str, Family]:
     families: dict[str, Family] = {}
-    for family in parse_manifest(data, verify=verify).families:
+    for family in parse_manifest(data, verify=verify):
         if family.name in families:
             raise FormatError(f"two column families are called {family.name!r}")
         families[family.name] = family

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stateextract.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
+from stateextract.files.compression import masked_crc
 from stateextract.rocksdb.blocks import read_slice, varint
-from stateextract.rocksdb.checksums import masked_crc
 
 BLOCK = 32768
 _HEADER = 7
@@ -70,18 +70,6 @@ class Family:
         return sum(live.size for live in self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """What the MANIFEST comes to in the end."""
-
-    families: tuple[Family, ...]
-    last_sequence: int
-
-    @property
-    def live_files(self) -> tuple[LiveFile, ...]:
-        return tuple(live for family in self.families for live in family.files)
-
-
 @dataclass(slots=True)
 class _Edit:
     family: int = 0
@@ -89,7 +77,6 @@ class _Edit:
     drop: bool = False
     deleted: list[tuple[int, int]] = field(default_factory=list)
     new: list[LiveFile] = field(default_factory=list)
-    last_sequence: int = 0
     group: int | None = None
 
 
@@ -101,17 +88,15 @@ def parse_current(data: bytes) -> str:
     return name.decode("ascii")
 
 
-def parse_manifest(data: bytes, *, verify: bool = True) -> Version:
+def parse_manifest(data: bytes, *, verify: bool = True) -> tuple[Family, ...]:
     """The families and live files of a database.
 
     :param verify: check each record's CRC32C.
     """
     families: dict[int, Family] = {0: Family(0, "default")}
-    last = 0
     waiting: list[tuple[_Edit, int]] = []
     for record, offset in log_records(data, verify=verify):
         edit = _parse_edit(record, offset)
-        last = max(last, edit.last_sequence)
         # Edits of a group count only together; an incomplete group at the end is void.
         waiting.append((edit, offset))
         if edit.group:
@@ -119,7 +104,7 @@ def parse_manifest(data: bytes, *, verify: bool = True) -> Version:
         for ready, where in waiting:
             _apply(families, ready, where)
         waiting = []
-    return Version(tuple(families.values()), last)
+    return tuple(families.values())
 
 
 def log_records(data: bytes, *, verify: bool = True) -> Iterator[tuple[bytes, int]]:
@@ -241,10 +226,8 @@ def _parse_edit(record: bytes, offset: int) -> _Edit:
                     expected=_COMPARATOR.decode(),
                     offset=at,
                 )
-        elif tag in (2, 3, 9, 10, 203):
+        elif tag in (2, 3, 4, 9, 10, 203):
             cursor.number()
-        elif tag == 4:
-            edit.last_sequence = max(edit.last_sequence, cursor.number())
         elif tag == 5:
             cursor.number()
             cursor.slice()

@@ -109,7 +109,6 @@ class Run:
         share: int,
         deletions: Callable[[tuple[RangeDeletion, ...]], None],
     ) -> None:
-        self.bytes_read = 0
         self._waiting = list(reversed(files))
         self._open_table = open_table
         self._decoder = decoder
@@ -173,7 +172,6 @@ class Run:
         """Close the current file; nothing can be read any more."""
         self._waiting = []
         if self._table is not None:
-            self.bytes_read += self._table.bytes_read
             self._table.file.close()
             self._table = None
 
@@ -187,7 +185,6 @@ class Run:
             self._deletions(table.range_deletions)
 
     def _finish(self, table: Table, entries: int) -> None:
-        self.bytes_read += table.bytes_read
         table.file.close()
         self._table = None
         self._raw = b""

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stateextract.errors import FormatError, TruncatedError, UnsupportedError
+from stateextract.files.piece import FilePiece
 from stateextract.files.second_thread import done
-from stateextract.metadata.opener import DatabaseFile, read_exactly
+from stateextract.metadata.opener import read_exactly
 from stateextract.rocksdb import checksums
 from stateextract.rocksdb.blocks import (
     TRAILER,
@@ -222,7 +223,7 @@ class Table:
 
     def __init__(
         self,
-        file: DatabaseFile,
+        file: FilePiece,
         live: LiveFile,
         *,
         verify: bool = True,
@@ -230,7 +231,6 @@ class Table:
         self.file = file
         self.live = live
         self.size = file.size()
-        self.bytes_read = 0
         if self.size != live.size:
             kind = TruncatedError if self.size < live.size else FormatError
             raise kind(
@@ -242,7 +242,6 @@ class Table:
         length = first_read(live)
         self._tail_at = self.size - length
         self._tail = read_exactly(file, self._tail_at, length)
-        self.bytes_read += length
         self.footer = parse_footer(self._tail[-_FOOTER:], self.size, verify=verify)
         self.form = self.footer.form
         self._limit = self.size - self.footer.size
@@ -260,20 +259,13 @@ class Table:
         start = offset - self._tail_at
         if start >= 0:
             return self._tail[start : start + length]
-        self.bytes_read += length
         return read_exactly(self.file, offset, length)
 
     def start_fetch(self, offset: int, length: int) -> Future[bytes]:
         """As :meth:`fetch`, without waiting for it; fewer bytes where the file ends."""
         if offset >= self._tail_at:
             return done(lambda: self.fetch(offset, length))
-        self.bytes_read += length
         return self.file.start_read(offset, length)
-
-    def release(self) -> None:
-        """Forget the end of the file, unless it is the whole file."""
-        if self._tail_at > 0:
-            self._tail_at, self._tail = self.size, b""
 
     def block(self, handle: BlockHandle) -> bytes:
         """A block's plain bytes."""

@@ -56,9 +56,8 @@ def open_log(
 
     :param metadata: gives the content of ``_metadata``.
     """
-    uri = locator.found.metadata_uri
-    open_file = Opener(locator, FilePrefetcher(locator.store), uri, exact_size=False)
-    return Log(handle, open_file, uri, metadata, codec, verify, files)
+    open_file = Opener(locator, FilePrefetcher(locator.store), exact_size=False)
+    return Log(handle, open_file, locator.found.metadata_uri, metadata, codec, verify, files)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from stateextract.files.filesystem import Store, name_of, normalize
 from stateextract.files.filesystem import parent as parent_of
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import METADATA, FoundSnapshot, abbreviate
+from stateextract.options import JobOptions
 from stateextract.printable import pluralize
 from stateextract.snapshot.checkpoints import Folder, is_of, job_of, snapshot_folders
 from stateextract.snapshot.high_availability import (
@@ -19,22 +20,20 @@ from stateextract.snapshot.high_availability import (
 )
 
 
-def choose_among(
-    path: str, store: Store, path_pairs: Sequence[tuple[str, str]], checkpoint: int, job: str
-) -> FoundSnapshot:
+def choose_among(options: JobOptions, store: Store) -> FoundSnapshot:
     """The snapshot of a checkpoint or a job, or what high-availability data means.
 
     :raises SnapshotNotFoundError: where there is none, or more than one.
     """
-    found = snapshot_of_data(path, store, path_pairs, checkpoint, job)
+    found = snapshot_of_data(options, store)
     if found is not None:
         return found
-    uri = normalize(path)
+    uri, job = normalize(options.snapshot), options.job
     folders = [one for one in snapshot_folders(uri, store) if not job or is_of(job, one)]
-    if not folders and (found := guessed_snapshot(path, store, path_pairs, checkpoint, job)) is not None:
+    if not folders and (found := guessed_snapshot(options, store)) is not None:
         return found
-    if checkpoint:
-        return _with_id(uri, store, folders, checkpoint)
+    if options.checkpoint:
+        return _with_id(uri, store, folders, options.checkpoint)
     newest: dict[str, Folder] = {}
     for one in folders:
         if one.number is not None and one.metadata is not None:
@@ -47,21 +46,18 @@ def choose_among(
     raise _none_or_many(f"the newest checkpoint of job {job}", [one.uri for one in newest.values()], folders, uri)
 
 
-def snapshot_of_data(
-    path: str, store: Store, path_pairs: Sequence[tuple[str, str]], checkpoint: int, job: str
-) -> FoundSnapshot | None:
+def snapshot_of_data(options: JobOptions, store: Store) -> FoundSnapshot | None:
     """The snapshot that high-availability data at the path means; ``None`` if the path is of something else."""
-    data = read_high_availability(path, store, path_pairs)
-    return None if data is None else held_snapshot(data, checkpoint, job)
+    data = read_high_availability(options.snapshot, store, options.path_pairs())
+    return None if data is None else held_snapshot(data, options.checkpoint, options.job)
 
 
-def guessed_snapshot(
-    path: str, store: Store, path_pairs: Sequence[tuple[str, str]], checkpoint: int, job: str
-) -> FoundSnapshot | None:
+def guessed_snapshot(options: JobOptions, store: Store) -> FoundSnapshot | None:
     """The same, guessed from the files below a folder that is neither of a job nor of a snapshot."""
-    entry = store.info(normalize(path))
-    data = read_storage(normalize(path), store, path_pairs) if entry is not None and entry.is_dir else None
-    return None if data is None else held_snapshot(data, checkpoint, job)
+    uri = normalize(options.snapshot)
+    entry = store.info(uri)
+    data = read_storage(uri, store, options.path_pairs()) if entry is not None and entry.is_dir else None
+    return None if data is None else held_snapshot(data, options.checkpoint, options.job)
 
 
 def _with_id(uri: str, store: Store, folders: Sequence[Folder], checkpoint: int) -> FoundSnapshot:

@@ -210,79 +210,60 @@ def read_content(
             read_at, header, content.partitions, content.size, file_read, skip_broadcast_states
         )
         return
-
     # Sessions are read before the contents that they belong to, from the same database.
-    database = None if open_database is None else cache(open_database)
-
-    def read(file_read: FileRead) -> Iterator[Piece]:
-        return _read_keyed(read_at, header, content, file_read, database, open_log)
-
-    yield from read_with_sessions(read, header, file_read)
+    keyed = _KeyedReader(read_at, content, None if open_database is None else cache(open_database), open_log)
+    yield from read_with_sessions(lambda file_read: keyed.read(header, file_read), header, file_read)
 
 
-def _read_keyed(
-    read_at: ReadAt,
-    header: KeyedHeader,
-    content: Content,
-    file_read: FileRead,
-    open_database: OpenDatabase | None,
-    open_log: OpenLog | None,
-) -> Iterator[Piece]:
-    if content.changes is not None and open_log is not None:
+@dataclass(frozen=True)
+class _KeyedReader:
+    """Reads keyed state of one file, database or changelog."""
+
+    read_at: ReadAt
+    content: Content
+    open_database: OpenDatabase | None
+    open_log: OpenLog | None
+
+    def read(self, header: KeyedHeader, file_read: FileRead) -> Iterator[Piece]:
+        """What is in it, of a changelog after all changes."""
+        content = self.content
+        if content.changes is None or self.open_log is None:
+            return self._body(header, content, file_read, None)
         from stateextract.changelog.replay import Replay
 
-        base = _materialized(read_at, content, file_read, open_database)
-        log = open_log(file_read.options)
-        replay = Replay(log, content.changes, base, file_read, content.max_parallelism)
-        yield from replay.read(content.ranges)
-        return
-    yield from _read_body(read_at, header, content, file_read, open_database, None)
+        base = self._materialized(file_read)
+        replay = Replay(self.open_log(file_read.options), content.changes, base, file_read, content.max_parallelism)
+        return replay.read(content.ranges)
 
+    def _materialized(self, file_read: FileRead) -> Materialized | None:
+        """What was materialized before the changes of a changelog, if anything was."""
+        from stateextract.changelog.replay import Materialized
 
-def _materialized(
-    read_at: ReadAt,
-    content: Content,
-    file_read: FileRead,
-    open_database: OpenDatabase | None,
-) -> Materialized | None:
-    """What was materialized before the changes of a changelog, if anything was."""
-    from stateextract.changelog.replay import Materialized
+        content, form = self.content, self.content.form
+        if form is BodyKind.CHANGELOG:
+            return None
+        header = _base_header(self.read_at, content)
+        if form is BodyKind.UNDECIDED:
+            filled = tuple(r for r in content.ranges if r.end > r.start)
+            form = _decided(self.read_at, header, replace(content, ranges=filled), file_read.options)
 
-    form = content.form
-    if form is BodyKind.CHANGELOG:
-        return None
-    header = _base_header(read_at, content)
-    if form is BodyKind.UNDECIDED:
-        filled = tuple(r for r in content.ranges if r.end > r.start)
-        form = _decided(read_at, header, replace(content, ranges=filled), file_read.options)
+        def read(ranges: Sequence[KeyGroupRange], selected: Collection[str], changes: Changes) -> Iterator[Piece]:
+            body = replace(content, form=form, ranges=tuple(ranges), changes=None)
+            return self._body(header, body, replace(file_read, selected=selected), changes)
 
-    def read(ranges: Sequence[KeyGroupRange], selected: Collection[str], changes: Changes) -> Iterator[Piece]:
-        body = replace(content, form=form, ranges=tuple(ranges), changes=None)
-        return _read_body(read_at, header, body, replace(file_read, selected=selected), open_database, changes)
+        return Materialized(header, form is not BodyKind.HEAP, read)
 
-    return Materialized(header, form is not BodyKind.HEAP, read)
-
-
-def _read_body(
-    read_at: ReadAt,
-    header: KeyedHeader,
-    content: Content,
-    file_read: FileRead,
-    open_database: OpenDatabase | None,
-    changes: Changes | None,
-) -> Iterator[Piece]:
-    """Read keyed state of one file or database."""
-    if content.form is BodyKind.SST_FILES and open_database is not None:
-        yield from read_database(
-            open_database, header, content.ranges, file_read, content.max_parallelism, changes, content.lookup
-        )
-        return
-    if content.form not in NO_DATA:
-        raise UnsupportedError(f"{content.form.value} cannot be read from one file")
-    form = content.form
-    if form is BodyKind.UNDECIDED:
-        form = _decided(read_at, header, content, file_read.options)
-    yield from read_key_groups(read_at, header, content.ranges, file_read, form, content.max_parallelism, changes)
+    def _body(
+        self, header: KeyedHeader, content: Content, file_read: FileRead, changes: Changes | None
+    ) -> Iterator[Piece]:
+        form, most = content.form, content.max_parallelism
+        if form is BodyKind.SST_FILES and self.open_database is not None:
+            return read_database(self.open_database, header, content.ranges, file_read, most, changes, content.lookup)
+        if form not in NO_DATA:
+            raise UnsupportedError(f"{form.value} cannot be read from one file")
+        if form is BodyKind.UNDECIDED:
+            form = _decided(self.read_at, header, content, file_read.options)
+        return read_key_groups(self.read_at, header, content.ranges, file_read, form, most, changes)
 
 
 def _decided(read_at: ReadAt, header: KeyedHeader, content: Content, options: ReadOptions) -> BodyKind:

@@ -6,14 +6,13 @@ The only reader of state files. The Python API uses it with the files of an inve
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
 from stateextract.errors import MissingFileError, StateExtractError
 from stateextract.files.decompressed_files import DecompressedFiles
-from stateextract.files.filesystem import OpenFile, is_remote
-from stateextract.files.piece import FilePiece
+from stateextract.files.filesystem import is_remote
+from stateextract.files.piece import FilePiece, Inline
 from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest, in_order
 from stateextract.files.window import READ, ReadAt
 from stateextract.metadata.locate import Locator
@@ -26,7 +25,6 @@ from stateextract.state.target import FileRead, Piece
 if TYPE_CHECKING:
     from stateextract.changelog.log import Log
     from stateextract.metadata.model import IncrementalHandle
-    from stateextract.metadata.opener import DatabaseFile, OpenHandle
     from stateextract.rocksdb import RocksDB, RocksOptions
     from stateextract.state.state_columns import ReadOptions
 
@@ -36,10 +34,6 @@ OnRead = Callable[[int], None]
 
 Prefetch = Callable[[Content], Sequence[tuple[int, int]]]
 """Returns the ranges of a handle's bytes that are read in advance."""
-
-
-def _ignore_progress(size: int) -> None:
-    """No callback."""
 
 
 class SnapshotFiles:
@@ -59,13 +53,14 @@ class SnapshotFiles:
         self._changelog_files = DecompressedFiles() if changelog_files is None else changelog_files
         self._last: tuple[IncrementalHandle, RocksOptions, OnRead | None, RocksDB] | None = None
 
-    def opened(self, file: StateFile, on_read: OnRead = _ignore_progress) -> HandleBytes:
-        """The bytes of a file's handle; a context manager that gives ``read_at``.
+    def opened(self, file: StateFile, on_read: OnRead | None = None) -> FilePiece:
+        """The bytes of a file's handle, which may be in ``_metadata``.
 
         :param on_read: called with the number of bytes of each read.
         """
-        inline = isinstance(self._data, bytes) and file.uri == self.metadata_uri
-        return HandleBytes(file, self._data if inline else self.prefetcher, on_read)  # type: ignore[arg-type]
+        if isinstance(self._data, bytes) and file.uri == self.metadata_uri:
+            return Inline(self._data[file.start : file.start + file.size], file.uri, file.start, on_read)
+        return FilePiece(self.prefetcher.open(file.uri), file.start, file.size, on_read)
 
     def in_order(
         self,
@@ -122,9 +117,8 @@ class SnapshotFiles:
         assert handle is not None
         if self._last is not None and self._last[0] is handle and self._last[1:3] == (options, on_read):
             return self._last[3]
-        opener = Opener(self.locator, self.prefetcher, self.metadata_uri)
-        open_file: OpenHandle = opener if on_read is None else lambda part: _CountedFile(opener(part), on_read)
-        database = open_rocksdb(handle, open_file, options, opener.expect, opener.identify)
+        opener = Opener(self.locator, self.prefetcher, on_read=on_read)
+        database = open_rocksdb(handle, opener, options, opener.expect, opener.identify)
         self._last = handle, options, on_read, database
         return database
 
@@ -141,38 +135,10 @@ class SnapshotFiles:
 
     def with_location(self, error: StateExtractError, file: StateFile) -> StateExtractError:
         """The error with the file, its offset counted in the file."""
-        if error.file is None and error.offset is not None:
-            error.offset += file.start
+        error.moved(file.start)
         if isinstance(error, MissingFileError):
             error = self.locator.explain(error)
         return error.at(file=file.uri)
-
-
-class HandleBytes:
-    """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
-
-    def __init__(self, file: StateFile, source: bytes | FilePrefetcher, on_read: OnRead) -> None:
-        self._opened: OpenFile | None = None
-        self._read_at: ReadAt
-        if isinstance(source, bytes):
-            data = memoryview(source)[file.start : file.start + file.size]
-
-            def read_at(offset: int, length: int) -> bytes:
-                found = bytes(data[offset : offset + max(length, 0)])
-                on_read(len(found))
-                return found
-
-            self._read_at = read_at
-        else:
-            self._opened = source.open(file.uri)
-            self._read_at = FilePiece(self._opened, file.start, file.size, on_read)
-
-    def __enter__(self) -> ReadAt:
-        return self._read_at
-
-    def __exit__(self, *_: object) -> None:
-        if self._opened is not None:
-            self._opened.close()
 
 
 def beginning(content: Content) -> list[tuple[int, int]]:
@@ -188,26 +154,3 @@ def with_header(content: Content) -> list[tuple[int, int]]:
 def nothing(_: Content) -> list[tuple[int, int]]:
     """No ranges: of files that may not be read to their end."""
     return []
-
-
-class _CountedFile:
-    """A database's file whose reads are counted."""
-
-    def __init__(self, file: DatabaseFile, on_read: OnRead) -> None:
-        self._file, self._on_read = file, on_read
-        self.uri, self.start, self.remote = file.uri, file.start, file.remote
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        data = self._file.read_at(offset, length)
-        self._on_read(len(data))
-        return data
-
-    def start_read(self, offset: int, length: int) -> Future[bytes]:
-        self._on_read(length)
-        return self._file.start_read(offset, length)
-
-    def size(self) -> int:
-        return self._file.size()
-
-    def close(self) -> None:
-        self._file.close()

@@ -16,12 +16,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
 from stateextract.files.decompressed_files import DecompressedFiles
+from stateextract.files.piece import FilePiece, Inline
 from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.key_group_assignment import WrongKeyGroups, wrong_key_groups
 from stateextract.metadata.locate import Locator
@@ -36,7 +36,7 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
-from stateextract.metadata.opener import DatabaseFile, FileRange, Inline, Opener
+from stateextract.metadata.opener import Opener
 from stateextract.snapshot.content import NO_DATA, Content, Header
 from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.bodies.database import shares
@@ -280,7 +280,7 @@ class HeaderReader:
                     return []
                 header = timers_header(stream.read_at, ranges[0])
             except StateExtractError as error:
-                raise _moved(error, stream) from None
+                raise error.moved(stream.start).at(file=stream.uri) from None
             content = Content(form, stream.size(), 0, self._snapshot.operators[work.operator].max_parallelism, ranges)
             key = repr([(meta.name, meta.serializers) for meta in header.states]).encode()
             return [_state_file(work, stream, content, header, key)]
@@ -297,11 +297,11 @@ class HeaderReader:
                 parts = tuple(partitions(header, handle.states, stream.size()))
                 note = note_of_1_18_0(header, handle.states, stream.size(), stream.read_at)
             except StateExtractError as error:
-                raise _moved(error, stream) from None
+                raise error.moved(stream.start).at(file=stream.uri) from None
             content = Content(form, stream.size(), header.end, partitions=parts, whole=header.compressed)
             return [_state_file(work, stream, content, header, key, note=note)]
 
-    def _form(self, handle: KeyGroupsHandle, header: KeyedHeader, stream: DatabaseFile) -> BodyKind:
+    def _form(self, handle: KeyGroupsHandle, header: KeyedHeader, stream: FilePiece) -> BodyKind:
         offsets: Sequence[int] = handle.offsets
         if handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE and 0 not in offsets:
             return BodyKind.HEAP
@@ -336,8 +336,7 @@ class HeaderReader:
         """
         from stateextract.rocksdb import RocksOptions, open_rocksdb
 
-        open_file = Opener(self._locator, FilePrefetcher(self._store), self._locator.found.metadata_uri)
-        database = open_rocksdb(handle, open_file, RocksOptions(self._verify))
+        database = open_rocksdb(handle, Opener(self._locator, FilePrefetcher(self._store)), RocksOptions(self._verify))
         lost: dict[str, StateExtractError] = {}
         for name in database.column_families:
             for stream in database.streams(name):
@@ -402,7 +401,7 @@ class HeaderReader:
                 if isinstance(part, KeyGroupsHandle):
                     self._bounds.setdefault(part.stream, set()).update(o for o in part.offsets if o)
 
-    def _header(self, stream: DatabaseFile, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
+    def _header(self, stream: FilePiece, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
         if end < 0:
             raise FormatError("the first element begins inside the header", file=stream.uri)
         if end > _LARGEST_HEAD:
@@ -422,22 +421,19 @@ class HeaderReader:
             try:
                 known = (parse(data, 0, end), data)
             except StateExtractError as error:
-                raise _moved(error, stream) from None
+                raise error.moved(stream.start).at(file=stream.uri) from None
             with self._lock:
                 known = self._headers.setdefault((parse is parse_header, data), known)
         return known
 
     # -- streams
 
-    @contextmanager
-    def _opened(self, handle: StreamHandle) -> Iterator[DatabaseFile]:
+    def _opened(self, handle: StreamHandle) -> FilePiece:
         (handle,) = handle.streams()  # the one inside, if key groups are nested
         location = self._locator.locate(handle)
         if location.uri is None:
-            yield Inline(location.inline or b"", self._locator.found.metadata_uri, self._inline.get(id(handle), 0))
-            return
-        with closing(FileRange(self._store.open(location.uri), location.uri, location.start, location.size)) as file:
-            yield file
+            return Inline(location.inline or b"", self._locator.found.metadata_uri, self._inline.get(id(handle), 0))
+        return FilePiece(self._store.open(location.uri), location.start, location.size, uri=location.uri)
 
     def _find_inline(self, handles: Iterator[KeyedStateHandle | OperatorStateHandle]) -> None:
         """Positions of inline state in ``_metadata``, so that tasks read it there and no split has to carry it.
@@ -455,19 +451,12 @@ class HeaderReader:
                     cursor = max(cursor, position)
 
 
-def _moved(error: StateExtractError, stream: DatabaseFile) -> StateExtractError:
-    """The error with its offset counted in the file."""
-    if error.offset is not None:
-        error.offset += stream.start
-    return error.at(file=stream.uri)
-
-
 def operator_label(operator: OperatorState) -> str:
     """How a person calls an operator."""
     return operator.uid or operator.name or operator.id
 
 
-def _check_offsets(handle: KeyGroupsHandle, stream: DatabaseFile, least: int) -> None:
+def _check_offsets(handle: KeyGroupsHandle, stream: FilePiece, least: int) -> None:
     for number, offset in enumerate(handle.offsets, handle.first):
         if not least <= offset <= stream.size():
             raise FormatError(
@@ -491,7 +480,7 @@ def _usual_form(work: _Work) -> BodyKind:
 
 
 def _state_file(
-    work: _Work, stream: DatabaseFile, content: Content, header: Header, key: bytes, **more: Any
+    work: _Work, stream: FilePiece, content: Content, header: Header, key: bytes, **more: Any
 ) -> StateFile:
     place = stream.uri, stream.start, stream.size()
     return StateFile(work.operator, work.subtask, work.handle.kind, content.form, *place, content, header, key, **more)

@@ -169,9 +169,7 @@ class HighAvailability:
     jobs: tuple[JobAnswer, ...]
 
 
-def read_high_availability(
-    path: str, store: Store, path_pairs: Sequence[tuple[str, str]] = ()
-) -> HighAvailability | None:
+def read_high_availability(path: str, store: Store, path_pairs: Sequence[tuple[str, str]]) -> HighAvailability | None:
     """The jobs of high-availability data; ``None`` where the path leads to something else.
 
     :raises StateExtractError: where the data cannot be read.
@@ -181,7 +179,8 @@ def read_high_availability(
 
         nodes, below = read_znodes(path, store.timeout)
         stores = [one for one in stores_of_znodes(nodes) if is_below(one.location, below) or is_below(below, one.location)]
-        return HighAvailability(path, "ZooKeeper", _answers(stores, Resolver(store, (), path_pairs)))
+        resolver = Resolver(store, (), path_pairs)
+        return HighAvailability(path, "ZooKeeper", tuple(_answer(one, resolver) for one in stores))
     uri = normalize(path)
     entry = store.info(uri)
     if entry is None:
@@ -192,7 +191,7 @@ def read_high_availability(
     return _read_file(uri, store, path_pairs)
 
 
-def read_storage(uri: str, store: Store, path_pairs: Sequence[tuple[str, str]] = ()) -> HighAvailability | None:
+def read_storage(uri: str, store: Store, path_pairs: Sequence[tuple[str, str]]) -> HighAvailability | None:
     """A guess from the files of ``high-availability.storageDir``, or of a folder that has it; ``None`` where there are none."""
     files = list(_files_below(uri, store))
     if not files:
@@ -238,12 +237,10 @@ def parse_high_availability(data: bytes, name: str, resolver: Resolver) -> HighA
             file=name,
             advice="give a snapshot, a dump of ZooKeeper's nodes, or what kubectl get configmap -o json or -o yaml prints",
         ) from None
-    return HighAvailability(name, source, _answers(stores, resolver))
+    return HighAvailability(name, source, tuple(_answer(one, resolver) for one in stores))
 
 
-def read_standard_input(
-    data: bytes, store: Store, path_pairs: Sequence[tuple[str, str]] = ()
-) -> HighAvailability:
+def read_standard_input(data: bytes, store: Store, path_pairs: Sequence[tuple[str, str]]) -> HighAvailability:
     """Return the jobs of high-availability data that a command received. Only ``path_pairs`` and the store name places.
 
     :raises FormatError: for other data, and for more than a file may have.
@@ -269,10 +266,6 @@ def _stores(text: str) -> tuple[list[JobStore], str]:
 
 
 # -- jobs
-
-
-def _answers(stores: Sequence[JobStore], resolver: Resolver) -> tuple[JobAnswer, ...]:
-    return tuple(_answer(store, resolver) for store in stores)
 
 
 def _answer(store: JobStore, resolver: Resolver) -> JobAnswer:

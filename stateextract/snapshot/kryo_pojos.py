@@ -13,7 +13,7 @@ Looking for a model reads values; it happens before the plan, and only for class
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -23,7 +23,6 @@ from serializers.javatypes import OBJECT_CLASS, PRIMITIVES
 from serializers.kryo.pojo_fields import UNDECIDED, WITH_CLASS, ZERO, PojoFields, pojo_classes
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
-from stateextract.files.filesystem import Store
 from stateextract.metadata.model import SnapshotMetadata
 from stateextract.snapshot.describe import kryo_classes, lacking, snapshots_of
 from stateextract.snapshot.headers import StateFile, operator_label
@@ -48,6 +47,9 @@ _OTHER_CLASS: Final = re.compile(r"a value of (\[*[\w$.]+;?) cannot be decoded|w
 """What may end the reading by a declaration that is right: a class that is not known."""
 
 
+OpenReader = Callable[[ReadOptions], PartReader]
+
+
 class _OutOfReach(Exception):
     """The declaration of a class cannot be found: something else cannot be read."""
 
@@ -64,14 +66,13 @@ def with_pojos(
     context: DescribeContext,
     snapshot: SnapshotMetadata,
     files: Sequence[StateFile],
-    metadata_uri: str,
-    path_pairs: tuple[tuple[str, str], ...],
-    store: Store,
+    open_reader: OpenReader,
     codec: str,
 ) -> DescribeContext:
     """The context with models of what Kryo wrote and POJO serializers describe.
 
     :param files: of all operators of the snapshot.
+    :param codec: of compressed changelog files.
     """
     pojos = {
         name: fields for name, fields in pojo_classes(snapshots_of(files)).items() if context.class_models.get(name) is None
@@ -80,29 +81,13 @@ def with_pojos(
     for name in lacking(context, files):
         if name not in pojos or context.kryo is None:
             continue
-        search = _PojoSearch(name, pojos, context, snapshot, files, _Readers(metadata_uri, path_pairs, store, codec))
+        search = _PojoSearch(name, pojos, context, snapshot, files, open_reader, codec)
         for model in search.models():
             if models.setdefault(model.name, model) != model:
                 return context  # two states contradict each other
     if not models:
         return context
     return replace(context, class_models=ClassModels({**models, **context.class_models.by_name}))
-
-
-@dataclass(frozen=True)
-class _Readers:
-    """Makes readers of parts for one context after the other."""
-
-    metadata_uri: str
-    path_pairs: tuple[tuple[str, str], ...]
-    store: Store
-    codec: str
-
-    def of(self, context: DescribeContext) -> tuple[PartReader, ReadOptions]:
-        """A reader that fails at what it cannot decode, and at nothing that a column cannot hold."""
-        policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list")
-        options = ReadOptions(policy, codec=self.codec, context=context, engine="interpreter", sessions=False, batch_rows=1000)
-        return PartReader(self.metadata_uri, options, self.path_pairs, self.store), options
 
 
 class _PojoSearch:
@@ -115,12 +100,13 @@ class _PojoSearch:
         context: DescribeContext,
         snapshot: SnapshotMetadata,
         files: Sequence[StateFile],
-        readers: _Readers,
+        open_reader: OpenReader,
+        codec: str,
     ) -> None:
         self._root = root
         self._context = context
         self._snapshot = snapshot
-        self._readers = readers
+        self._open_reader, self._codec = open_reader, codec
         self._classes = {root: pojos[root]}
         ahead = [root]
         while ahead:
@@ -246,7 +232,10 @@ class _PojoSearch:
         """
         known = {**self._context.class_models.by_name, **{model.name: model for model in models}}
         context = replace(self._context, class_models=ClassModels(known))
-        reader, options = self._readers.of(context)
+        # It fails at what it cannot decode, and at nothing that a column cannot hold.
+        policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list")
+        options = ReadOptions(policy, codec=self._codec, context=context, engine="interpreter", sessions=False, batch_rows=1000)
+        reader = self._open_reader(options)
         for file, states in self._where:
             try:
                 self._read(reader, options, file, states)

@@ -271,7 +271,7 @@ def _sampled(
     """The first rows of all states of a scope that have bytes. What cannot be read gives none."""
     reading = replace(options, flatten=False, columns=None, key=None, on_undecodable="skip", sessions=False, choices={},
                       batch_rows=_ROWS, context=options.context.of_operator(inventory.operator.id))  # fmt: skip
-    reader = PartReader(source.found.metadata_uri, reading, source.path_pairs, source.user_store)
+    reader = source.reader(reading)
     found: dict[str, PickleSample] = {}
     targets: dict[str, StateTarget] = {}
     states = inventory.lists if scope == "operator" else inventory.keyed

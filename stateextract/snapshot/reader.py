@@ -155,18 +155,15 @@ class PartReader:
         )  # fmt: skip
 
 
-def open_reader(
-    job: JobOptions, metadata_uri: str, describe: DescribeContext, store: Store | None = None, **changes: Any
-) -> PartReader:
+def open_reader(job: JobOptions, metadata_uri: str, describe: DescribeContext, **changes: Any) -> PartReader:
     """A reader by the options of a job, which loads its plug-ins.
 
     :param describe: what describing serializers needs.
-    :param store: as the options allow, if it is ``None``.
     :param changes: of the engine's options.
     """
     load_plugins(job.plugins)
     options = replace(read_options(job, describe), **changes)
-    return PartReader(metadata_uri, options, job.path_pairs(), store or open_store(job))
+    return PartReader(metadata_uri, options, job.path_pairs(), open_store(job))
 
 
 def _file(part: Part) -> StateFile:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from serializers import DescribeContext
 from stateextract.files.decompressed_files import DecompressedFiles
@@ -22,6 +23,10 @@ from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, ig
 from stateextract.snapshot.inventory import OperatorInventory, take_inventory
 from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.uids import read_uids, with_uids
+
+if TYPE_CHECKING:
+    from stateextract.snapshot.reader import PartReader
+    from stateextract.state.state_columns import ReadOptions
 
 
 class SnapshotSource:
@@ -41,7 +46,7 @@ class SnapshotSource:
         self.user_store = store = store or open_store(options)
         """The store for what the user names; :attr:`locator` has the one for what the snapshot names."""
         self.path_pairs = options.path_pairs()
-        self.found = choose_snapshot(options.snapshot, store, self.path_pairs, options.checkpoint, options.job)
+        self.found = choose_snapshot(options, store)
         self.metadata, self.data = read_metadata(store, self.found.metadata_uri)
         if options.uids:
             self.metadata = with_uids(self.metadata, read_uids(options.uids, store))
@@ -56,6 +61,12 @@ class SnapshotSource:
     def files(self) -> SnapshotFiles:
         """A reader of its files."""
         return SnapshotFiles(self.locator, self.data, self.changelog_files)
+
+    def reader(self, options: ReadOptions) -> PartReader:
+        """A reader of parts of its files."""
+        from stateextract.snapshot.reader import PartReader
+
+        return PartReader(self.found.metadata_uri, options, self.path_pairs, self.user_store)
 
     @property
     def metadata_sha256(self) -> str:
@@ -111,6 +122,4 @@ class SnapshotSource:
         from stateextract.snapshot.kryo_pojos import with_pojos
 
         _, everything = ([], files) if whole else self.inventory()
-        return with_pojos(
-            context, self.metadata, everything, self.found.metadata_uri, self.path_pairs, self.user_store, self.codec
-        )
+        return with_pojos(context, self.metadata, everything, self.reader, self.codec)

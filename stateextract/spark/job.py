@@ -48,6 +48,7 @@ from stateextract.spark.environment import (
 from stateextract.spark.progress import OnTasks, watched
 
 SCHEMA = "task long, report binary"
+_NOTICE_SECONDS = 2.0
 # What Python says last of an error in a worker, after the frames, which are indented.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 
@@ -161,19 +162,16 @@ def _tags(spark: Any) -> tuple[Callable[[str], Any], Callable[[str], Any], Calla
 
 
 def compiled(size: int | None) -> None:
-    """See :func:`stateextract.job.task.compile_once`; says so where it takes long."""
-    with _said_if_it_takes_long("Compiling the kernel: about a minute, once on this machine."):
-        compile_once(size)
+    """See :func:`stateextract.job.task.compile_once`; says so where it takes long.
 
-
-@contextlib.contextmanager
-def _said_if_it_takes_long(text: str, seconds: float = 2) -> Iterator[None]:
-    """Under ``spark-submit`` standard error is never a terminal, so there can be no bar."""
-    notice = threading.Timer(seconds, print, (text,), {"file": sys.stderr, "flush": True})
+    Under ``spark-submit`` standard error is never a terminal, so there can be no bar.
+    """
+    text = "Compiling the kernel: about a minute, once on this machine."
+    notice = threading.Timer(_NOTICE_SECONDS, print, (text,), {"file": sys.stderr, "flush": True})
     notice.daemon = True
     notice.start()
     try:
-        yield
+        compile_once(size)
     finally:
         notice.cancel()
 

@@ -79,20 +79,18 @@ class FlinkStateSource(DataSource):  # type: ignore[misc]
     def reader(self, schema: Any) -> DataSourceReader:
         """A reader of some or all columns."""
         plan = getattr(self, "plan", None) or call_in_worker(self.code, "source_read.planned", dict(self.options))[0]
-        return FlinkStateReader(self.code, call_in_worker(self.code, "source_read.with_schema", plan, schema))
+        plan = call_in_worker(self.code, "source_read.with_schema", plan, schema)
+        return FlinkStateReader(self.code, "source_read", plan)
 
 
 class SplitReader(DataSourceReader):  # type: ignore[misc]
     """Plans splits, and reads one of them wherever Spark asks for it.
 
-    :cvar module: of the project, whose functions do it.
+    :param module: of the project, whose functions do it.
     """
 
-    module: ClassVar[str]
-
-    def __init__(self, code: CodeLocation, plan: bytes) -> None:
-        self.code = code
-        self.plan = plan
+    def __init__(self, code: CodeLocation, module: str, plan: bytes) -> None:
+        self.code, self.module, self.plan = code, module, plan
 
     def partitions(self) -> list[InputPartition]:
         """One for each task."""
@@ -106,13 +104,11 @@ class SplitReader(DataSourceReader):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         # Spark pickles a reader for its tasks only, and they are given their splits one by one.
-        return {"code": self.code, "plan": call_in_worker(self.code, f"{self.module}.for_tasks", self.plan)}
+        return {**vars(self), "plan": call_in_worker(self.code, f"{self.module}.for_tasks", self.plan)}
 
 
 class FlinkStateReader(SplitReader):
     """Reads a state."""
-
-    module = "source_read"
 
     @property
     def pushFilters(self) -> Any:
@@ -164,7 +160,7 @@ class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
         """A reader of some or all columns."""
         plan = call_in_worker(self.code, "source_tables.planned", dict(self.options), schema)
         if plan is not None:
-            return FlinkStateStatisticsReader(self.code, plan)
+            return SplitReader(self.code, "source_statistics", plan)
         return FlinkStateMetadataReader(self.code, dict(self.options), schema)
 
 
@@ -179,12 +175,6 @@ class FlinkStateMetadataReader(DataSourceReader):  # type: ignore[misc]
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The table, as Arrow batches."""
         return batches(self.code, "source_tables.read", self.options, self.schema)
-
-
-class FlinkStateStatisticsReader(SplitReader):
-    """Reads states for their statistics."""
-
-    module = "source_statistics"
 
 
 class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
@@ -208,17 +198,11 @@ class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
     def reader(self, schema: Any) -> DataSourceReader:
         """A reader of some or all columns."""
         plan = getattr(self, "plan", None) or call_in_worker(self.code, "source_diff.planned", dict(self.options))[0]
-        return FlinkStateDiffReader(self.code, call_in_worker(self.code, "source_diff.with_schema", plan, schema))
+        return SplitReader(self.code, "source_diff", call_in_worker(self.code, "source_diff.with_schema", plan, schema))
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
         """A reader of the changes of a running job."""
         return FlinkStateDiffStreamReader(self.code, dict(self.options), schema, getattr(self, "columns", None))
-
-
-class FlinkStateDiffReader(SplitReader):
-    """Compares a state."""
-
-    module = "source_diff"
 
 
 class FlinkStateDiffStreamReader(DataSourceStreamReader):  # type: ignore[misc]
@@ -242,18 +226,14 @@ class FlinkStateDiffStreamReader(DataSourceStreamReader):  # type: ignore[misc]
 
     def latestOffset(self) -> dict[str, Any]:
         """The newest complete checkpoint, or the one to start with."""
-        self.latest = call_in_worker(
-            self.code, "source_stream.latest_offset", self.options, self.latest, self.is_new
-        )
+        self.latest = call_in_worker(self.code, "source_stream.latest_offset", self.options, self.latest, self.is_new)
         return self.latest
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The tasks of a batch; the same for the same checkpoints."""
         self.is_new = False
-        planned = call_in_worker(
-            self.code, "source_stream.partitions", self.options, self.schema, self.columns, start, end
-        )
-        return [InputPartition(one) for one in planned]
+        given = self.options, self.schema, self.columns
+        return [InputPartition(one) for one in call_in_worker(self.code, "source_stream.partitions", *given, start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The Arrow batches of a task."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from stateextract.doors import OPTIONS, Door
 from stateextract.errors import UsageError
-from stateextract.options import JobOptions, UsedBy, described, fields, parse_size, show_size, spark_name
+from stateextract.options import JobOptions, UsedBy, described, fields, one_of, parse_size, spark_name
 from stateextract.printable import nearest
 
 STATE, METADATA, DIFF = "flink-state", "flink-state-metadata", "flink-state-diff"
@@ -41,10 +41,6 @@ class Option:
     job: str = ""
 
 
-def _own(name: str, kind: str, default: Any, doc: str, choices: tuple[str, ...] = ()) -> Option:
-    return Option(name, kind, default, doc, choices)
-
-
 def _shared(used_by: UsedBy) -> tuple[Option, ...]:
     """The options of the job that apply in a source."""
     return tuple(
@@ -58,40 +54,40 @@ def _shared(used_by: UsedBy) -> tuple[Option, ...]:
     )  # fmt: skip
 
 
-_PATH = _own("path", "text", "",
+_PATH = Option("path", "text", "",
     "The snapshot: a _metadata file, its folder, a job's checkpoint folder (then its newest complete checkpoint), or "
     "high-availability data (then what Flink would restore from); the argument of load().")
 _WHICH = (
-    _own("operatorUid", "text", "", "The operator, by the uid that the job set."),
-    _own("operatorId", "text", "", "The operator, by the ID that Flink prints (32 hexadecimal digits)."),
-    _own("operatorName", "text", "", "Name of the operator. Snapshots of Flink 1 contain no names."),
+    Option("operatorUid", "text", "", "The operator, by the uid that the job set."),
+    Option("operatorId", "text", "", "The operator, by the ID that Flink prints (32 hexadecimal digits)."),
+    Option("operatorName", "text", "", "Name of the operator. Snapshots of Flink 1 contain no names."),
 )
 
-_POLICIES = _own("policies", "mapping", (),
+_POLICIES = Option("policies", "mapping", (),
     "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE, "
     "separated by semicolons; the state is a name or *.")  # fmt: skip
 
 STATE_OPTIONS: tuple[Option, ...] = (
     _PATH,
     *_WHICH,
-    _own("stateName", "text", "",
+    Option("stateName", "text", "",
         "The state; needed where the operator has several. With wide: those that become columns, comma-separated; all "
         "keyed ones if it is left out."),
-    _own("stateScope", "choice", "",
+    Option("stateScope", "choice", "",
         "Tells apart a keyed state and an operator state of one name.", ("", "keyed", "operator")),
-    _own("readTimers", "flag", False,
+    Option("readTimers", "flag", False,
         "Read the operator's timers, of all its timer services; stateName chooses one of their queues."),
-    _own("wide", "flag", False, "One row per key and namespace, with a column for each keyed state of the operator."),
-    _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
-        "becomes no column, and the table coverage contains the reason."),
-    _own("includeMetadata", "flag", True, "The columns key_group and subtask."),
-    _own("keys", "json", None,
+    Option("wide", "flag", False, "One row per key and namespace, with a column for each keyed state of the operator."),
+    Option("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a "
+        "state becomes no column, and the table coverage contains the reason."),
+    Option("includeMetadata", "flag", True, "The columns key_group and subtask."),
+    Option("keys", "json", None,
         "Read the rows of these keys only, and of the files only their key groups: a JSON array, structs in it as objects or "
         'arrays, times and dates as ISO 8601; for example ["elif"] or [[7, "a"]].'),
-    _own("keyGroups", "groups", (), "Read these key groups only: numbers and ranges, comma-separated, such as 3,16-31."),
-    _own("pushFilters", "flag", False,
+    Option("keyGroups", "groups", (), "Read these key groups only: numbers and ranges, comma-separated, such as 3,16-31."),
+    Option("pushFilters", "flag", False,
         "Omit the rows that the filters of the query exclude. Only for DataFrames and views that one query uses, see below."),
-    _own("columns", "list", (),
+    Option("columns", "list", (),
         "The columns to read, comma-separated; others are not decoded. None: all. A schema given to the reader does "
         "the same, for fields of structs too."),
     *_shared(UsedBy.SPARK_ROWS),
@@ -106,10 +102,10 @@ READ_TABLES = (COVERAGE, STATISTICS, OWNERS)
 
 STATISTICS_OPTIONS: tuple[Option, ...] = (
     *_WHICH,
-    _own("stateName", "text", "", "The state; all if it is left out."),
-    _own("asOf", "text", "",
+    Option("stateName", "text", "", "The state; all if it is left out."),
+    Option("asOf", "text", "",
         "The time that ages are counted to, in ISO 8601 or milliseconds since 1970. Default: the time of the file _metadata."),
-    _own("ttl", "list", (),
+    Option("ttl", "list", (),
         "TTLs such as 30d or 12h, comma-separated: count the rows that would be expired. Of all states, or of one as "
         "STATE=DURATION or OPERATOR/STATE=DURATION."),
     *_shared(UsedBy.SPARK_STATISTICS),
@@ -125,7 +121,7 @@ def tables_of(option: Option) -> str:
 
 METADATA_OPTIONS: tuple[Option, ...] = (
     _PATH,
-    _own("table", "choice", "operators", "Which table.", TABLES),
+    Option("table", "choice", "operators", "Which table.", TABLES),
     *_shared(UsedBy.SPARK_TABLES),
     *(
         replace(option, doc=f"Of the {tables_of(option)}. {option.doc}")
@@ -136,38 +132,39 @@ METADATA_OPTIONS: tuple[Option, ...] = (
 
 _COMPARED: tuple[Option, ...] = (
     *_WHICH,
-    _own("stateName", "text", "", "The state; needed where the operator has several. A queue of timers is a state."),
-    _own("stateScope", "choice", "",
+    Option("stateName", "text", "", "The state; needed where the operator has several. A queue of timers is a state."),
+    Option("stateScope", "choice", "",
         "Tells apart a keyed state and an operator state of one name.", ("", "keyed", "operator")),
-    _own("lastAccess", "flag", False, "Of a state with a time to live, count a mere change of the last access."),
-    _own("commonFields", "flag", False,
+    Option("lastAccess", "flag", False, "Of a state with a time to live, count a mere change of the last access."),
+    Option("commonFields", "flag", False,
         "Fields that only one of the snapshots has do not count. Without it they are null in the other one."),
-    _own("full", "flag", False,
+    Option("full", "flag", False,
         "Compare all rows. Without it, of RocksDB and ForSt only those in files that the snapshots do not share; the changes "
         "are the same."),
     *_shared(UsedBy.SPARK_DIFF),
 )  # fmt: skip
 
 DIFF_OPTIONS: tuple[Option, ...] = (
-    _own("before", "text", "", "The earlier snapshot, as the path of flink-state."),
-    _own("after", "text", "", "The later snapshot."),
-    _own("beforeCheckpoint", "count", 0,
+    Option("before", "text", "", "The earlier snapshot, as the path of flink-state."),
+    Option("after", "text", "", "The later snapshot."),
+    Option("beforeCheckpoint", "count", 0,
         "ID of the earlier snapshot, if the path before contains several. 0: the newest complete one, or the one that Flink "
         "would restore from."),
-    _own("afterCheckpoint", "count", 0, "ID of the later snapshot, likewise."),
-    _own("job", "text", "", "ID of the job of both snapshots, or the beginning of it, if the paths contain several jobs."),
+    Option("afterCheckpoint", "count", 0, "ID of the later snapshot, likewise."),
+    Option("job", "text", "", "ID of the job of both snapshots, or the beginning of it, if the paths contain several jobs."),
     *_COMPARED,
 )
 """The options of ``flink-state-diff``."""
 
 STREAM_OPTIONS: tuple[Option, ...] = (
-    _own("path", "text", "",
+    Option("path", "text", "",
         "The checkpoint directory of a job, or the directory above those of a job's runs; the argument of load()."),
-    _own("startingCheckpoint", "count", 0, "ID of the checkpoint whose rows are the first batch. 0: the newest complete one."),
-    _own("retainIn", "text", "",
+    Option("startingCheckpoint", "count", 0,
+        "ID of the checkpoint whose rows are the first batch. 0: the newest complete one."),
+    Option("retainIn", "text", "",
         "A directory of this query, in which the source keeps links to the files of the checkpoints that it still needs, or "
         "copies of them where links cannot be made. Flink may then delete the checkpoints."),
-    _own("onMissingBase", "choice", "fail",
+    Option("onMissingBase", "choice", "fail",
         "If Flink has deleted a checkpoint that a batch needs: fail the query, or full: return all rows of the newest "
         "checkpoint as added, after a row whose change is reset.", ("fail", "full")),
     *_COMPARED,
@@ -219,7 +216,7 @@ def _value(option: Option, text: str, where: str) -> Any:
                 raise UsageError(f"{where} is {text!r}", expected="true or false")
             return known
         case "choice":
-            return _choice(option, text, where)
+            return one_of(option.choices, text.strip().lower(), where, text)
         case "list":
             return _list(text, where)
         case "json":
@@ -240,17 +237,6 @@ def _value(option: Option, text: str, where: str) -> Any:
                 raise UsageError(f"{where} is {text!r}", expected=f"{expected}, at least 1")
             return number
     return text
-
-
-def _choice(option: Option, text: str, where: str) -> str:
-    value = text.strip().lower()
-    if value not in option.choices:
-        near = nearest(value, option.choices)
-        expected = "one of " + ", ".join(filter(None, option.choices))
-        raise UsageError(
-            f"{where} is {text!r}", expected=expected, advice=f"the nearest is {near[0]!r}" if near else None
-        )
-    return value
 
 
 def _list(text: str, where: str) -> tuple[str, ...]:
@@ -320,22 +306,3 @@ def operator_asked(values: Mapping[str, Any], source: str) -> tuple[str, ...]:
         names = "operatorUid, operatorId and operatorName"
         raise UsageError(f"{source}: {names} exclude each other", advice="set only one of them")
     return operators
-
-
-def markdown(known: Sequence[Option]) -> str:
-    """A table of options for the documentation."""
-    lines = ["| option | default | meaning |", "|---|---|---|"]
-    for option in known:
-        doc = option.doc.replace("|", r"\|")
-        if any(option.choices):
-            doc += " One of " + ", ".join(f"`{c}`" for c in option.choices if c) + "."
-        lines.append(f"| `{option.name}` | {_shown(option)} | {doc} |")
-    return "\n".join(lines) + "\n"
-
-
-def _shown(option: Option) -> str:
-    if option.kind == "flag":
-        return f"`{str(option.default).lower()}`"
-    if option.kind == "bytes":
-        return f"`{show_size(option.default)}`"
-    return f"`{option.default}`" if option.default not in ("", (), None) else ""

@@ -19,7 +19,6 @@ import pyarrow as pa
 from serializers import DescribeContext, SerializerSnapshot
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UndecodableError, UnsupportedError, UsageError, leaving
-from stateextract.files.filesystem import Store
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import pack
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
@@ -102,7 +101,7 @@ class SourcePlan(Carried):
 
 
 @leaving(DOORS[STATE])
-def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> SourcePlan:
+def make_source_plan(options: Mapping[str, str]) -> SourcePlan:
     """Plan a read.
 
     :param options: of the source, as Spark has them.
@@ -112,12 +111,12 @@ def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> 
     _refuse_contradictions(values)
     job = job_options(values, STATE_OPTIONS, **_choice(values))
     try:
-        plan = make_plan(job, store, lambda metadata: choose_operator(metadata, values))
+        plan = make_plan(job, lambda metadata: choose_operator(metadata, values))
         if values["wide"]:
-            _check_skips(plan, job, store, plan.states, wide=True)
+            _check_skips(plan, job, plan.states, wide=True)
         states = _chosen(plan, values)
         if not values["wide"]:
-            _check_skips(plan, job, store, states)
+            _check_skips(plan, job, states)
         # A query has all rows of a state or none, whatever is left out of the plan.
         return _source_plan(plan, states, replace(job, strict=True), values)
     except UndecodableError as error:
@@ -205,9 +204,7 @@ def _labels(operators: Sequence[OperatorState]) -> str:
 # -- which states
 
 
-def _check_skips(
-    plan: Plan, job: JobOptions, store: Store | None, states: Sequence[PlannedState], wide: bool = False
-) -> None:
+def _check_skips(plan: Plan, job: JobOptions, states: Sequence[PlannedState], wide: bool = False) -> None:
     """Refuse states of which nothing can be read although undecodable values are skipped, and log which may lack rows.
 
     No rows look like an empty state, and a merge of them deletes the rows of a table. Only reading all rows shows how many are
@@ -219,7 +216,7 @@ def _check_skips(
     for state in states:
         if state.target.choice.on_undecodable != "skip" or state.entry.read.failure:
             continue
-        read = _first_rows(plan, job, store, state)
+        read = _first_rows(plan, job, state)
         reason = next(iter(read.problems), "its values cannot be decoded")
         if not read.rows and read.incomplete:
             if not wide:
@@ -238,11 +235,11 @@ def _check_skips(
             )  # fmt: skip
 
 
-def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: PlannedState) -> StateCounters:
+def _first_rows(plan: Plan, job: JobOptions, state: PlannedState) -> StateCounters:
     """What was read of a state until there was a row."""
     targets = plan.operators[state.operator]
     targets = replace(targets, states={state.name: state.target})
-    reader = open_reader(job, plan.found.metadata_uri, plan.describe, store, batch_rows=1, engine="interpreter")
+    reader = open_reader(job, plan.found.metadata_uri, plan.describe, batch_rows=1, engine="interpreter")
     counters = Counters()
     for part in (part for split in plan.splits for part in split if part.operator == state.operator):
         for piece in reader.pieces(part, targets, counters):

@@ -95,10 +95,7 @@ def columns(options: Mapping[str, str]) -> Any:
     stream = _CheckpointStream(options)
     found = stream.newest()
     if found is None:
-        raise SnapshotNotFoundError(
-            f"no complete checkpoint at {stream.path}",
-            advice="start the query after the first checkpoint, or give the stream a schema",
-        )
+        raise _none_complete(stream, "start the query after the first checkpoint, or give the stream a schema")
     one = stream.one(_offset(found))
     if one is None:
         raise _deleted(found.folder)
@@ -127,7 +124,7 @@ def latest_offset(options: Mapping[str, str], known: Offset | None, is_new: bool
             return known
         if is_new:
             return initial_offset()
-        raise SnapshotNotFoundError(f"no complete checkpoint at {stream.path}", advice="check the path")
+        raise _none_complete(stream)
     if known is not None and known["job"] == found.job and known["checkpoint"] > found.number:
         return known  # The newest one was deleted, and the one before was not.
     return _offset(found)
@@ -175,18 +172,16 @@ def partitions(
             raise  # A file is missing of a checkpoint that is there.
         if stream.values["onMissingBase"] == "fail":
             raise
-        plan = _plan(stream, None, _present(stream, end if there[-1] else _newest(stream)), schema, declared)
+        if not there[-1]:
+            newest = stream.newest()
+            if newest is None:
+                raise _none_complete(stream) from None
+            end = _offset(newest)
+        plan = _plan(stream, None, _present(stream, end), schema, declared)
         is_reset = True
     shared = replace(plan, splits=()).to_bytes()
     tasks = [(shared, pickle.dumps(units)) for units in plan.splits]
     return [pickle.dumps(task) for task in ([(shared, _NOTHING)] if is_reset else []) + tasks]
-
-
-def _newest(stream: _CheckpointStream) -> Offset:
-    found = stream.newest()
-    if found is None:
-        raise SnapshotNotFoundError(f"no complete checkpoint at {stream.path}", advice="check the path")
-    return _offset(found)
 
 
 def _present(stream: _CheckpointStream, offset: Offset) -> JobOptions:
@@ -276,6 +271,10 @@ def commit(options: Mapping[str, str], needed: Sequence[Offset]) -> None:
 
 def _offset(found: Completed) -> Offset:
     return {"job": found.job, "checkpoint": found.number}
+
+
+def _none_complete(stream: _CheckpointStream, advice: str = "check the path") -> SnapshotNotFoundError:
+    return SnapshotNotFoundError(f"no complete checkpoint at {stream.path}", advice=advice)
 
 
 def _deleted(folder: str) -> SnapshotNotFoundError:

@@ -23,7 +23,7 @@ from stateextract.columnar.layout import List, Map
 from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
 from stateextract.columnar.search.searching import SearchingPairDecoder
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
-from stateextract.files.compression import find_codec
+from stateextract.files.compression import stream_decoder
 from stateextract.files.window import ByteSource, ReadAt, Window
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.canonical import CanonicalWalker, read_pairs
@@ -71,7 +71,7 @@ def read_key_groups(
     if header.compressed:
         # What skips most entries waits for their bytes more than for anything else.
         two = options.key is not None
-        start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, two_threads=two)
+        start_decoder = partial(stream_decoder, options.codec, options.verify_checksums, two_threads=two)
     if changes is not None:
         changes.attach(ready)
     targets: Sequence[Target]

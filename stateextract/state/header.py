@@ -15,7 +15,7 @@ Flink's classes: ``KeyedBackendSerializationProxy``, ``OperatorBackendSerializat
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -61,11 +61,6 @@ class StateMeta:
     kind: str
     options: Mapping[str, str] = field(hash=False)
     serializers: Mapping[str, SerializerSnapshot] = field(hash=False)
-
-    @property
-    def unknown(self) -> tuple[str, ...]:
-        """Snapshot classes of this state that were skipped."""
-        return tuple(dict.fromkeys(name for s in self.serializers.values() for name in _unknown_classes(s)))
 
 
 @dataclass(frozen=True)
@@ -221,13 +216,6 @@ def _meta(
         user_key = serializers.get(USER_KEY) or SerializerSnapshot(USER_KEY, 0, details={"unknown": "absent"})
         serializers[VALUE] = SerializerSnapshot(MAP_SNAPSHOT, 3, 1, nested=(user_key, value))
     return StateMeta(name, backend_type, kind, options, serializers)
-
-
-def _unknown_classes(snapshot: SerializerSnapshot) -> Iterator[str]:
-    if snapshot.is_unknown:
-        yield snapshot.class_name
-    for nested in snapshot.nested:
-        yield from _unknown_classes(nested)
 
 
 # ---- unknown snapshot classes

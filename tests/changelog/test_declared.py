@@ -26,6 +26,7 @@ from stateextract.state.header import parse_header
 from stateextract.state.keys.key_groups import key_group_of_hash
 from tests.changelog.writer import SET, TTL_CONFIG, VOID, change, declare, handle, in_memory, timer
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, head, i32, i64, proxy, write
+from tests.state.unknown_classes import unknown_classes
 from tests.writers.flink_writer import BOOLEAN, DOUBLE, INT, flink_string, list_of, map_of, simple, tuple_of, versioned
 
 VALUE = State("s", kind="VALUE", value=LONG)
@@ -51,7 +52,7 @@ def test_what_follows_the_meta() -> None:
 
 def test_an_unknown_serializer_is_passed_over() -> None:
     declared = parse_declaration(declare(State("s", kind="VALUE", value=UNKNOWN), 1))
-    assert declared.meta.unknown == ("com.example.ShapeSerializerSnapshot",)
+    assert unknown_classes(declared.meta) == ("com.example.ShapeSerializerSnapshot",)
     assert declared.data == State("s", kind="VALUE", value=UNKNOWN).meta(LONG)
 
 
@@ -64,7 +65,7 @@ def test_an_unknown_serializer_of_any_shape_is_skipped(location: str) -> None:
         "in a map": State("s", kind="MAP", value=map_of(STRING, odd)),
     }[location]
     declared = parse_declaration(declare(state, 0x102))
-    assert (declared.state_id, declared.meta.unknown) == (0x102, ("com.example.OddSerializerSnapshot",))
+    assert (declared.state_id, unknown_classes(declared.meta)) == (0x102, ("com.example.OddSerializerSnapshot",))
     assert declared.data == state.meta(LONG)
     value = declared.meta.serializers["VALUE_SERIALIZER"]
     assert [nested.class_name.rpartition(".")[2] for nested in value.nested] == (

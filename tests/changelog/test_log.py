@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,9 @@ from stateextract.changelog.log import Log
 from stateextract.changelog.records import read_change_set, read_metadata
 from stateextract.errors import ChecksumError, FormatError, StateExtractError, TruncatedError
 from stateextract.files.decompressed_files import DecompressedFiles
+from stateextract.files.piece import FilePiece, Inline, InMemory
 from stateextract.files.window import RangeSource, Window
 from stateextract.metadata.model import ChangelogFilesHandle, FileHandle, InlineHandle, StreamHandle
-from stateextract.metadata.opener import Inline
 from tests.changelog.writer import Record, change_set, changelog_file, handle, in_files, in_memory
 from tests.state.keyed_writer import i32
 from tests.writers.flink_writer import compress_snappy_framed
@@ -25,22 +25,9 @@ GROUPS = range(4)
 RECORDS: list[Record] = [(-1, b"\x08m"), (1, b"one"), (3, b"three"), (1, b"another")]
 
 
-@dataclass
-class File:
+def opened(uri: str, data: bytes, start: int = 0) -> FilePiece:
     """A stream handle that was opened."""
-
-    uri: str
-    data: bytes
-    start: int = 0
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        return self.data[offset : offset + length]
-
-    def size(self) -> int:
-        return len(self.data)
-
-    def close(self) -> None:
-        pass
+    return FilePiece(InMemory(data, start), start, len(data), uri=uri)
 
 
 class Folder:
@@ -51,10 +38,10 @@ class Folder:
         self.start = start
         self.opened: list[str] = []
 
-    def open(self, stream: StreamHandle) -> File:
+    def open(self, stream: StreamHandle) -> FilePiece:
         assert isinstance(stream, FileHandle)
         self.opened.append(stream.path)
-        return File(stream.path, self.files[stream.path], self.start)
+        return opened(stream.path, self.files[stream.path], self.start)
 
     def increment(self, *places: tuple[str, int], size: int = 0) -> ChangelogFilesHandle:
         files = tuple((offset, FileHandle(1, path)) for path, offset in places)
@@ -110,9 +97,9 @@ def test_sets_come_in_the_order_of_the_handle(compressed: bool, tmp_path: Path) 
 def test_memory_and_files(tmp_path: Path) -> None:
     stored = in_files(tmp_path, [RECORDS, [(0, b"last")]], GROUPS)
 
-    def open_file(stream: StreamHandle) -> File:
+    def open_file(stream: StreamHandle) -> FilePiece:
         assert isinstance(stream, FileHandle)
-        return File(stream.path, Path(stream.path).read_bytes())
+        return opened(stream.path, Path(stream.path).read_bytes())
 
     log = Log(handle(GROUPS, (), [in_memory(RECORDS, GROUPS), stored]), open_file, "_metadata")
     assert found(log) == [*RECORDS, RECORDS[0], RECORDS[2], RECORDS[1], RECORDS[3], (0, b"last")]

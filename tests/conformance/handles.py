@@ -99,7 +99,7 @@ def _bytes(stream: StreamHandle, store: Store | None, locator: Locator | None) -
     assert locator is not None
     location = locator.locate(stream)
     assert location.uri is not None
-    return store.read(location.uri, location.start, location.size)
+    return store.read(location.uri)[location.start : location.start + location.size]
 
 
 def _keyed_file(

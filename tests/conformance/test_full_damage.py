@@ -38,7 +38,7 @@ def files(folder: Path) -> Iterator[tuple[StateFile, bytes]]:
     metadata = parse_metadata(data)
     for file in HeaderReader(metadata, data, Locator(found, store)).read(1):
         if file.content is not None and file.form in (BodyKind.FULL_SNAPSHOT, BodyKind.OPERATOR):
-            yield file, store.read(file.uri, file.start, file.size)
+            yield file, store.read(file.uri)[file.start : file.start + file.size]
 
 
 def damaged(data: bytes, random_: random.Random, start: int) -> bytes:

@@ -23,6 +23,7 @@ from tests.conformance.handles import (
     operators_with_changes,
     snapshot_folders,
 )
+from tests.state.unknown_classes import unknown_classes
 
 FOLDERS = snapshot_folders()
 HARNESS = harness_files()
@@ -42,7 +43,7 @@ def check(files: Iterable[KeyedFile]) -> tuple[int, dict[tuple[str, str], str]]:
         head = parse_header(file.data, 0, file.header_end)
         assert head.end == file.header_end
         for meta in head.states:
-            assert meta.unknown == ()
+            assert unknown_classes(meta) == ()
             rows = row_layout(head, meta)
             assert rows.schema.names[-1:] != []
             kinds[file.operator, meta.name] = meta.kind

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from serializers import SerializerSnapshot
-from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.header import parse_header
 from tests.writers import flink_writer as flink
+from tests.writers.plain import decompress
 
 from .conftest import flink_cases
 

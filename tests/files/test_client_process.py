@@ -276,7 +276,7 @@ def test_azures_client_ends_in_the_middle_of_a_file(azure: dict[str, str]) -> No
             file.read_at(7, 2)
         with pytest.raises(UnreadableFileError, match="Azure's client ended"):
             file.read_at(7, 2)
-    assert store.read(f"{URI}/x", 8, 2) == b"\x08\x09"
+    assert store.read(f"{URI}/x")[8:10] == b"\x08\x09"
 
 
 def test_azure_does_not_answer(azure: dict[str, str]) -> None:

@@ -89,24 +89,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return result
 
 
-def test_reads_are_exact(place: tuple[Store, str]) -> None:
+def test_reads_are_exact(place: tuple[Store, str], monkeypatch: pytest.MonkeyPatch) -> None:
     store, base = place
     uri = join(base, "sub", "f")
     put(store, uri, b"0123456789")
     assert store.read(uri) == b"0123456789"
-    assert store.read(uri, 3) == b"3456789"
-    assert store.read(uri, 3, 4) == b"3456"
-    assert store.read(uri, 10) == b""
-    assert store.read(uri, 4, 0) == b""
-    with pytest.raises(TruncatedError, match="ends 2 bytes too early") as caught:
-        store.read(uri, 8, 4)
-    assert (caught.value.file, caught.value.offset) == (uri, 10)
-    with pytest.raises(TruncatedError, match="ends 1 bytes too early"):
-        store.read(uri, 11)
-    with pytest.raises(TruncatedError, match="ends 9223372036854775797 bytes too early"):
-        store.read(uri, 0, 2**63 - 1)
     with store.open(uri) as file:
         assert file.size() == 10
+        monkeypatch.setattr(type(file), "size", lambda _: 12)
+        with pytest.raises(TruncatedError, match="ends 2 bytes too early") as caught:
+            store.read(uri)
+        assert (caught.value.file, caught.value.offset) == (uri, 10)
         assert (file.read_at(8, 100), file.read_at(10, 1), file.read_at(99, 1)) == (b"89", b"", b"")
         assert file.read_at(2, 2) == b"23"
         room = memoryview(bytearray(b"----"))

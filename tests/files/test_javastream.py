@@ -108,7 +108,7 @@ def test_object_with_superclass_and_enum() -> None:
         "org.apache.flink.table.types.logical.IntType",
     ]
     assert value.get("typeRoot") == root
-    assert value.get("nothing", "else") == "else"
+    assert value.get("nothing") is None
     assert value.annotations == {}
 
 

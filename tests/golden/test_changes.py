@@ -190,7 +190,7 @@ def test_a_rescaled_database_has_rows_of_foreign_key_groups(version: str) -> Non
     foreign = ranges = 0
     for database in databases(f"{version}-changes-checkpoint-rocksdb-incremental-rescaled"):
         own = database.handle.key_groups
-        for live in database.live_files:
+        for live in chain.from_iterable(family.files for family in database.column_families.values()):
             first, last = (int.from_bytes(key[:2], "big") for key in (live.smallest, live.largest))
             foreign += first not in own or last not in own
             table = database.open_table(live)
@@ -215,7 +215,7 @@ def keyed_handles(case: str) -> list[KeyedStateHandle]:
 def databases(case: str) -> Iterator[RocksDB]:
     store = Store()
     found = find_snapshot(str(folder_of(case)), store)
-    open_file = Opener(Locator(found, store), FilePrefetcher(store), found.metadata_uri)
+    open_file = Opener(Locator(found, store), FilePrefetcher(store))
     for handle in keyed_handles(case):
         assert isinstance(handle, IncrementalHandle)
         yield open_rocksdb(handle, open_file, RocksOptions(engine="interpreter"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from stateextract.files.piece import Inline
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, StreamHandle
-from stateextract.metadata.opener import Inline
 from stateextract.rocksdb import PairSource, RocksDB, RocksOptions, open_rocksdb
 from tests.writers.sst import MERGE, PUT, Entry
 

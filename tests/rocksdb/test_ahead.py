@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from stateextract.errors import ChecksumError
+from stateextract.files.piece import Inline
 from stateextract.metadata.model import InlineHandle, StreamHandle
-from stateextract.metadata.opener import Inline
 from stateextract.rocksdb import RocksOptions, open_rocksdb, runs, table
 from tests.rocksdb.model import ENGINES, drain, expected
 from tests.rocksdb.test_formats import ENTRIES

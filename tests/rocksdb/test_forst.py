@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,8 @@ def test_what_it_consists_of() -> None:
     for operator in parse_metadata(store.read(found.metadata_uri)).operators:
         for subtask in operator.subtasks:
             if isinstance(subtask.managed_keyed, IncrementalHandle):
-                db = open_rocksdb(subtask.managed_keyed, Opener(locator, FilePrefetcher(store), found.metadata_uri))
-                for live in db.live_files:
+                db = open_rocksdb(subtask.managed_keyed, Opener(locator, FilePrefetcher(store)))
+                for live in chain.from_iterable(family.files for family in db.column_families.values()):
                     table: Table = db.open_table(live)
                     kinds.add(table.properties.index_type)
                     deletions += len(table.range_deletions)

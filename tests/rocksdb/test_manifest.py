@@ -8,7 +8,7 @@ import pytest
 
 from stateextract.errors import ChecksumError, FormatError, MissingFileError, TruncatedError, UnsupportedError
 from stateextract.metadata.model import InlineHandle
-from stateextract.rocksdb.manifest import log_records, parse_current, parse_manifest
+from stateextract.rocksdb.manifest import LiveFile, log_records, parse_current, parse_manifest
 from stateextract.rocksdb.ranges import meeting
 from tests.rocksdb.model import opened
 from tests.writers import sst as w
@@ -22,8 +22,11 @@ def live(level: int, number: int, key: bytes = b"\x01k", custom: bytes = b"") ->
 
 
 def files(*records: bytes) -> dict[str, list[tuple[int, int]]]:
-    version = parse_manifest(log_file(records))
-    return {family.name: [(one.level, one.number) for one in family.files] for family in version.families}
+    return {family.name: [(one.level, one.number) for one in family.files] for family in parse_manifest(log_file(records))}
+
+
+def live_files(data: bytes) -> list[LiveFile]:
+    return [one for family in parse_manifest(data) for one in family.files]
 
 
 def test_bytes_of_flink() -> None:
@@ -36,13 +39,12 @@ def test_bytes_of_flink() -> None:
         "0204 0900 030B 0401 67000AB10812030000000000000002000101000000000000120300000000000000020001010000000000000101"
         "0505F2F3F9D2060605F2F3F9D2060D0101070008 07" + b"Unknown".hex() + "0C10" + "11" * 16 + "0F02900801 C80101"
     )
-    version = parse_manifest(log_file([b"", comparator, family + b"state-name", file]))
-    assert [(one.id, one.name) for one in version.families] == [(0, "default"), (1, "state-name")]
-    (found,) = version.live_files
+    families = parse_manifest(log_file([b"", comparator, family + b"state-name", file]))
+    assert [(one.id, one.name) for one in families] == [(0, "default"), (1, "state-name")]
+    (found,) = families[1].files
     assert (found.level, found.number, found.size, found.tail) == (0, 10, 1073, 1040)
     assert found.smallest == found.largest == bytes.fromhex("03000000000000000200")
     assert (found.smallest_seqno, found.largest_seqno, found.exclusive) == (1, 1, False)
-    assert version.last_sequence == 3
 
 
 def test_family_of_an_edit_may_stand_behind_its_files() -> None:
@@ -83,8 +85,7 @@ def test_block_borders(size: int) -> None:
 
 def test_preallocated_space_ends_the_log() -> None:
     assert files(live(0, 7)) == {"default": [(0, 7)]}
-    version = parse_manifest(log_file([live(0, 7)]) + bytes(100))
-    assert [one.number for one in version.live_files] == [7]
+    assert [one.number for one in live_files(log_file([live(0, 7)]) + bytes(100))] == [7]
 
 
 def test_recyclable_fragments() -> None:
@@ -92,7 +93,7 @@ def test_recyclable_fragments() -> None:
     checked = b"\x05" + (9).to_bytes(4, "little") + body
     crc = w.checksums.masked_crc(checked)
     data = crc.to_bytes(4, "little") + len(body).to_bytes(2, "little") + checked
-    assert [one.number for one in parse_manifest(data).live_files] == [7]
+    assert [one.number for one in live_files(data)] == [7]
 
 
 def test_old_and_new_file_records() -> None:
@@ -107,7 +108,7 @@ def test_old_and_new_file_records() -> None:
 
 def test_bounds() -> None:
     file = SstFile(0, (Entry(b"\x01b", 1, w.PUT),), ((b"\x01a", b"\x01c", 2),))
-    (found,) = parse_manifest(log_file([w.new_file(7, 9, file)])).live_files
+    (found,) = live_files(log_file([w.new_file(7, 9, file)]))
     assert (found.smallest, found.largest, found.exclusive) == (b"\x01a", b"\x01c", True)
     assert meeting([(None, None)], found)
     assert meeting([(b"\x01bb", None)], found)
@@ -156,7 +157,7 @@ def test_custom_fields_without_the_bit_are_passed_over() -> None:
         + varint(15)
         + piece(b"\x20")
     )
-    (found,) = parse_manifest(log_file([live(0, 7, custom=custom)])).live_files
+    (found,) = live_files(log_file([live(0, 7, custom=custom)]))
     assert found.tail == 32
 
 
@@ -167,7 +168,7 @@ def test_damaged_log() -> None:
         parse_manifest(broken)
     with pytest.raises(TruncatedError):
         parse_manifest(data[:-1])
-    assert parse_manifest(data[: len(data) // 2]).live_files[0].number == 7
+    assert live_files(data[: len(data) // 2])[0].number == 7
 
 
 def test_fragments_out_of_order() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from stateextract import errors
 from stateextract.errors import EnvironmentProblem, FormatError, StateExtractError
-from stateextract.spark import register
+from stateextract.spark import job, register
 from stateextract.spark import worker as carrier
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import (
@@ -27,7 +27,7 @@ from stateextract.spark.environment import (
     least_java,
     read_properties,
 )
-from stateextract.spark.job import _said_if_it_takes_long, job_error
+from stateextract.spark.job import job_error
 from tests.spark import HAS_SOURCES, needs_sources
 
 ROOT = Path(errors.__file__).parents[1]
@@ -130,14 +130,22 @@ def test_other_failures_are_not_the_environment() -> None:
     assert "OutOfMemoryError: heap" in str(error)
 
 
-def test_what_takes_long_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    with _said_if_it_takes_long("Compiling", 0):
+def test_what_takes_long_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ""
+
+    def compile_slowly(size: int | None) -> None:
+        nonlocal said
         deadline = time.monotonic() + 30
         while not (said := capsys.readouterr().err) and time.monotonic() < deadline:
             time.sleep(0.01)
-    assert said == "Compiling\n"
-    with _said_if_it_takes_long("Compiling", 300):
-        pass
+
+    monkeypatch.setattr(job, "compile_once", compile_slowly)
+    monkeypatch.setattr(job, "_NOTICE_SECONDS", 0)
+    job.compiled(1)
+    assert said == "Compiling the kernel: about a minute, once on this machine.\n"
+    monkeypatch.setattr(job, "compile_once", lambda size: None)
+    monkeypatch.setattr(job, "_NOTICE_SECONDS", 300)
+    job.compiled(1)
     assert capsys.readouterr().err == ""
 
 

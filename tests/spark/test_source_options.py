@@ -19,7 +19,6 @@ from stateextract.spark.source_options import (
     STATE,
     STATE_OPTIONS,
     job_options,
-    markdown,
     parse_options,
 )
 from tests.golden.test_rows import DATA
@@ -105,16 +104,6 @@ def test_values_that_cannot_be_right(options: dict[str, str], words: str) -> Non
 def test_a_path_map_without_a_sign() -> None:
     with pytest.raises(UsageError, match="is not of the form OLD=NEW"):
         job_options(values(pathMap="a"), STATE_OPTIONS)
-
-
-def test_the_table_of_options() -> None:
-    lines = markdown(STATE_OPTIONS).splitlines()
-    assert len(lines) == 2 + len(STATE_OPTIONS)
-    assert "| `splitBytes` | `128 MB` | State that one task reads. A key group is never split. |" in lines
-    assert (
-        "| `wide` | `false` | One row per key and namespace, with a column for each keyed state of the operator. |"
-        in lines
-    )
 
 
 # ---- choosing operators and states

@@ -454,7 +454,7 @@ def of_golden(name: str) -> Write:
         if location.uri is None:
             return InlineHandle("x", location.inline or b"")
         size = len(Path(location.uri).read_bytes()) if whole else location.size
-        return InlineHandle("x", store.read(location.uri, location.start, size))
+        return InlineHandle("x", store.read(location.uri)[location.start : location.start + size])
 
     def inlined(handle: Any) -> Any:
         if isinstance(handle, ChangelogHandle):

@@ -10,7 +10,6 @@ import pytest
 
 import stateextract
 from stateextract.errors import ChecksumError, FormatError, StateExtractError, TruncatedError
-from stateextract.files.compression import decompress
 from stateextract.metadata.model import (
     InlineHandle,
     KeyGroupsHandle,
@@ -23,6 +22,7 @@ from stateextract.metadata.model import (
 from tests.state.keyed_writer import Entry, Keyed, State, canonical, heap, i32, i64, write_operators
 from tests.state.operator_writer import Lists, simple
 from tests.writers import flink_writer as flink
+from tests.writers.plain import decompress
 
 ENGINES = ("interpreter", "kernel")
 NUMBERS = State("numbers", [Entry(n % 4, i64(n), i64(10 * n)) for n in range(40)])

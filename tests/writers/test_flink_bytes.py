@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from stateextract.columnar.interpreter import interpret
-from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.header import parse_header
@@ -25,6 +24,7 @@ from stateextract.state.row_layout import row_layout
 from tests.conformance.notation import comparable, from_truth
 from tests.golden.shapes_input import ROWS, SEED
 from tests.writers.generate import plan_operators, write_snapshot
+from tests.writers.plain import decompress
 from tests.writers.shapes import SHAPES, rows
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "data"

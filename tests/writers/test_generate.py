@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from stateextract.columnar.interpreter import interpret
-from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.header import parse_header
@@ -20,6 +19,7 @@ from stateextract.state.row_layout import row_layout
 from tests.writers import flink_writer as flink
 from tests.writers import generate
 from tests.writers.generate import PlannedOperator, PlannedState, plan_operators, write_snapshot
+from tests.writers.plain import decompress
 from tests.writers.plan_files import write_plan_files
 from tests.writers.shapes import SHAPES, VALUE_TYPES, key_groups, rows
 

@@ -15,9 +15,7 @@ from enum import Enum
 
 from stateextract.errors import FormatError
 
-KEY_GROUPS, KEY_GROUPS_SAVEPOINT, KEY_GROUPS_V2 = 3, 7, 12
-INCREMENTAL = (5, 11)
-CHANGELOG = (8, 14)
+KEY_GROUPS_SAVEPOINT, KEY_GROUPS_V2 = 7, 12
 
 SNAPPY_IDENTIFIER = b"\xff\x06\x00\x00sNaPpY"
 
@@ -43,34 +41,22 @@ def body_kind(
     compressed: bool,
     read_at: ReadAt,
     *,
-    raw: bool = False,
     states: int | None = None,
 ) -> BodyKind:
-    """Which body a keyed handle's file holds.
+    """Which body the file of a handle of key groups holds.
 
-    :param code: the handle's code in ``_metadata``.
+    :param code: the handle's code in ``_metadata``: 3, 7 or 12.
     :param offsets: the offsets of its key groups, in order.
     :param first: number of the first key group.
     :param compressed: the head's flag.
     :param read_at: ``read_at(offset, n)`` gives up to ``n`` bytes of the file, fewer only at its end.
-    :param raw: the handle is in the subtask's raw keyed state.
     :param states: number of states in the head, which helps where key group 0 is alone and begins with four zero bytes.
     :returns: :attr:`BodyKind.UNDECIDED` where that does not help: both must be tried, and only the right one ends at the
         end of the key group.
     :raises FormatError: where the bytes fit no body.
     """
-    if raw:
-        return BodyKind.RAW
-    if code in INCREMENTAL:
-        return BodyKind.SST_FILES
-    if code in CHANGELOG:
-        return BodyKind.CHANGELOG
-    if code == KEY_GROUPS_SAVEPOINT:
-        return BodyKind.FULL_SNAPSHOT
-    if code not in (KEY_GROUPS, KEY_GROUPS_V2):
-        raise FormatError(f"the keyed handle code {code} has no body", expected="3, 7, 12, or an incremental one")
-    if not offsets or 0 in offsets:
-        # The head is at 0, so no heap offset is 0.
+    # The head is at 0, so no heap offset is 0.
+    if code == KEY_GROUPS_SAVEPOINT or not offsets or 0 in offsets:
         return BodyKind.FULL_SNAPSHOT
     if compressed:
         return _compressed_kind(offsets[0], read_at)

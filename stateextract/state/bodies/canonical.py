@@ -23,9 +23,9 @@ from stateextract.columnar.decode.decoder import Stop
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.compression import StreamDecoder
-from stateextract.files.window import DecompressedSource, ReadAt, Window
+from stateextract.files.window import ReadAt, Window
 from stateextract.state.bodies import heap
-from stateextract.state.bodies.heap import ALL, KeyGroupRange, windows
+from stateextract.state.bodies.heap import ALL, BodyWalker, KeyGroupRange
 
 _END = 0xFFFF
 
@@ -57,12 +57,10 @@ class PairTarget(Protocol):
         """The state's pairs in a key group are complete; they took ``size`` bytes."""
 
 
-class CanonicalWalker:
+class CanonicalWalker(BodyWalker):
     """Walks the key groups of a canonical body.
 
     :param targets: one per state of the head, by id.
-    :param start_decoder: makes what decompresses a key group; ``None``: they are not compressed.
-    :param most: bytes of the largest pair.
     :param on_pair: called for a pair whose value cannot be decoded, with its bytes; it raises to stop.
     """
 
@@ -72,36 +70,16 @@ class CanonicalWalker:
         targets: Sequence[PairTarget],
         start_decoder: Callable[[], StreamDecoder] | None,
         on_pair: Callable[[int, int, UndecodableError, bytes], None],
-        most: int | None = None,
+        most: int | None,
     ) -> None:
-        self.read_at = read_at
-        self.most = most
+        super().__init__(read_at, start_decoder, most)
         self.targets = targets
-        self.start_decoder = start_decoder
         self.on_pair = on_pair
 
-    def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
-        """Read key groups. Yields now and then, so that batches can be taken.
+    def _group(self, window: Window, group: KeyGroupRange) -> Iterator[None]:
+        return self._plain(window, lambda plain, _: self._states(plain, group.key_group))
 
-        :raises StateExtractError: with key group, state and offset.
-        """
-        for window, group in windows(self.read_at, groups, self.most if self.start_decoder is None else None):
-            try:
-                yield from self._group(window, group.key_group)
-            except StateExtractError as error:
-                raise error.at(key_group=group.key_group) from None
-
-    def _group(self, window: Window, key_group: int) -> Iterator[None]:
-        if self.start_decoder is None:
-            yield from self._states(window, key_group)
-            return
-        source = DecompressedSource(window, self.start_decoder())
-        try:
-            yield from self._states(Window(source, most=self.most), key_group)
-        except StateExtractError as error:
-            raise source.with_location(error) from None
-
-    def _states(self, window: Window, key_group: int) -> Iterator[None]:
+    def _states(self, window: Window, key_group: int) -> Generator[None, None, None]:
         seen = set()
         state_id = _u16(window)
         while state_id != _END:
@@ -144,8 +122,7 @@ def read_pairs(
         try:
             progress = decoder.decode(window.block, window.pos, end, ALL)
         except StateExtractError as error:
-            if error.file is None and error.offset is not None:
-                error.offset += base
+            error.moved(base)
             raise
         window.pos = progress.pos
         entries += progress.entries
@@ -156,10 +133,8 @@ def read_pairs(
             target.full()
             yield
         elif progress.stop is Stop.UNDECODABLE:
-            what = progress.error
-            assert what is not None
-            what.offset = None if what.offset is None else base + what.offset
-            last = skip(window, what, on_pair)
+            assert progress.error is not None
+            last = skip(window, progress.error.moved(base), on_pair)
             entries += 1
             yield
         elif progress.stop is Stop.NEED_INPUT:
@@ -173,11 +148,7 @@ def read_pairs(
             if not window.need(least):
                 if to_the_end and window.end == window.pos:
                     break
-                raise TruncatedError(
-                    "the data ends inside a pair of key and value",
-                    expected=f"{least} bytes, {window.end - window.pos} are left",
-                    offset=window.offset(),
-                )
+                raise window.truncated("a pair of key and value", least)
     target.finished(key_group, entries, window.offset() - start)
     yield
 

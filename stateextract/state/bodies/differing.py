@@ -37,13 +37,11 @@ def differing_rows(
     options: ReadOptions,
     key_groups: tuple[int, int],
     max_parallelism: int,
-    most: int = MOST_ROWS,
 ) -> Iterator[Lookups]:
     """All rows that can differ, in order of their keys, some at a time.
 
     :param databases: two, both with the state, in which its rows have the same layout.
     :param key_groups: the first and the last one.
-    :param most: about how many rows are given at a time.
     :raises StateExtractError: with state and offset; of damage in an SST file also with the file.
     """
     from stateextract.rocksdb.lsm import key_range, keys_of, unshared_files
@@ -96,7 +94,7 @@ def differing_rows(
                     found.append((begin, following(begin) if of_several else begin + b"\0"))
                     settled.append(0 if of_several else data[end - 1])
             window.pos = int(entries.bounds[-1, 3])
-            if len(found) >= most:
+            if len(found) >= MOST_ROWS:
                 # All range deletions that begin before this bound are known, since their files were opened.
                 until = found[-1][1]
                 yield lookups(until)

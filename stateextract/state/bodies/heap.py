@@ -20,12 +20,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 from stateextract.columnar.decode.decoder import Decoder, Stop
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
 from stateextract.files.compression import StreamDecoder
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
+
+T = TypeVar("T")
+ReadStates = Callable[[Window, DecompressedSource | None], Generator[None, None, T]]
+"""Reads the states of a key group out of a window, which a codec fills if they are compressed."""
 
 LARGE = 32 << 20
 ALL = 1 << 62
@@ -112,14 +117,52 @@ class UncountedEntries:
         pass
 
 
-class HeapWalker:
+OnLost = Callable[[Lost, Callable[[], Iterator[bytes]]], None]
+"""Called for states that cannot be decoded, with what is lost and the unread bytes (given as a function that yields them piece
+by piece); it raises to stop, or returns to go on with what can be found again."""
+
+
+class BodyWalker:
     """Walks key groups.
 
-    :param targets: one per state of the head, by id.
     :param start_decoder: makes what decompresses a key group; ``None``: they are not compressed.
     :param most: bytes of the largest entry.
-    :param on_lost: called for states that cannot be decoded, with what is lost and the unread bytes (given as a function
-        that yields them piece by piece); it raises to stop, or returns to go on with what can be found again.
+    """
+
+    def __init__(
+        self, read_at: ReadAt, start_decoder: Callable[[], StreamDecoder] | None = None, most: int | None = None
+    ) -> None:
+        self.read_at, self.start_decoder, self.most = read_at, start_decoder, most
+
+    def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
+        """Read key groups; those that lie side by side in one go. Yields now and then, so that batches can be taken.
+
+        :raises StateExtractError: with key group, state and offset.
+        """
+        for window, group in windows(self.read_at, groups, self.most if self.start_decoder is None else None):
+            try:
+                yield from self._group(window, group)
+            except StateExtractError as error:
+                raise error.at(key_group=group.key_group) from None
+
+    def _group(self, window: Window, group: KeyGroupRange) -> Iterator[None]:
+        raise NotImplementedError
+
+    def _plain(self, window: Window, read: ReadStates[T]) -> Generator[None, None, T]:
+        """Let the states of a key group be read, out of a window of the decompressed bytes if they are compressed."""
+        if self.start_decoder is None:
+            return (yield from read(window, None))
+        source = DecompressedSource(window, self.start_decoder())
+        try:
+            return (yield from read(Window(source, most=self.most), source))
+        except StateExtractError as error:
+            raise source.with_location(error) from None
+
+
+class HeapWalker(BodyWalker):
+    """Walks the key groups of a heap body.
+
+    :param targets: one per state of the head, by id.
     """
 
     def __init__(
@@ -127,29 +170,14 @@ class HeapWalker:
         read_at: ReadAt,
         targets: Sequence[EntryTarget],
         start_decoder: Callable[[], StreamDecoder] | None,
-        on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
-        most: int | None = None,
+        on_lost: OnLost,
+        most: int | None,
     ) -> None:
-        self.read_at = read_at
-        self.most = most
+        super().__init__(read_at, start_decoder, most)
         self.targets = targets
-        self.start_decoder = start_decoder
         self.on_lost = on_lost
         # A key group without entries has the same bytes after its id as the last one, and is not looked into again.
         self.empty: bytes | None = None
-
-    def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
-        """Read key groups; those that lie side by side in one go. Yields now and then, so that batches can be taken.
-
-        :raises StateExtractError: with key group, state id and offset in the file.
-        """
-        for window, group in windows(self.read_at, groups, self.most if self.start_decoder is None else None):
-            if self.empty is not None and self._is_empty(window, group, self.empty):
-                continue
-            try:
-                yield from self._group(window, group)
-            except StateExtractError as error:
-                raise error.at(key_group=group.key_group) from None
 
     def _is_empty(self, window: Window, group: KeyGroupRange, empty: bytes) -> bool:
         """Skip a key group if its bytes are those of one that was read and has no entries."""
@@ -165,6 +193,8 @@ class HeapWalker:
         return True
 
     def _group(self, window: Window, group: KeyGroupRange) -> Iterator[None]:
+        if self.empty is not None and self._is_empty(window, group, self.empty):
+            return
         start = window.offset()
         header = window.take(4)
         if header is None:
@@ -176,21 +206,14 @@ class HeapWalker:
         content = None
         if size <= _SMALL * len(self.targets) and window.need(size):
             content = window.block.array[window.pos : window.pos + size].tobytes()
-        if self.start_decoder is None:
-            entries = yield from self._states(window, group, None)
-        else:
-            source = DecompressedSource(window, self.start_decoder())
-            try:
-                entries = yield from self._states(Window(source, most=self.most), group, source)
-            except StateExtractError as error:
-                raise source.with_location(error) from None
-            if window.need(1):
-                raise FormatError("bytes follow the last state of the key group", offset=window.offset())
+        entries = yield from self._plain(window, partial(self._states, group))
+        if self.start_decoder is not None and window.need(1):
+            raise FormatError("bytes follow the last state of the key group", offset=window.offset())
         if not entries:
             self.empty = content
 
     def _states(
-        self, window: Window, group: KeyGroupRange, compressed: DecompressedSource | None
+        self, group: KeyGroupRange, window: Window, compressed: DecompressedSource | None
     ) -> Generator[None, None, int]:
         """Read the states of a key group.
 
@@ -302,8 +325,7 @@ def decode_entries(window: Window, target: EntryTarget, decoder: Decoder, group:
             if entries:
                 target.decoded(group, entries, entries)
                 yield entries
-            if error.file is None and error.offset is not None:
-                error.offset += base
+            error.moved(base)
             raise
         window.pos = progress.pos
         if progress.entries:
@@ -327,11 +349,7 @@ def decode_entries(window: Window, target: EntryTarget, decoder: Decoder, group:
             if not window.need(least):
                 if count == ALL and window.end == window.pos:
                     return
-                raise TruncatedError(
-                    f"the data ends inside entry {done + 1} of {count}",
-                    expected=f"{least} bytes, {window.end - window.pos} are left",
-                    offset=window.offset(),
-                )
+                raise window.truncated(f"entry {done + 1} of {count}", least)
 
 
 def key_group_ranges(

@@ -40,7 +40,15 @@ from stateextract.errors import (
 )
 from stateextract.files.reader import Reader
 from stateextract.files.window import RangeSource, ReadAt, Window
-from stateextract.state.bodies.heap import EntryTarget, KeyGroupRange, Lost, UncountedEntries, decode_entries, windows
+from stateextract.state.bodies.heap import (
+    BodyWalker,
+    EntryTarget,
+    KeyGroupRange,
+    Lost,
+    OnLost,
+    UncountedEntries,
+    decode_entries,
+)
 from stateextract.state.header import VALUE, KeyedHeader, StateMeta
 from stateextract.state.row_layout import RowLayout, row_layout
 from stateextract.state.state_columns import EVENT, PROCESSING, timer_state
@@ -106,36 +114,19 @@ def timers_row(header: KeyedHeader, meta: StateMeta, context: DescribeContext) -
     return _row(meta, TimerService(meta.name, timer.nested[0], timer.nested[1]), context)
 
 
-class TimersWalker:
+class TimersWalker(BodyWalker):
     """Walks the key groups of a file of timers.
 
     :param targets: by state name.
     :param on_lost: as for heap bodies, with positions in ``targets`` as ids.
     """
 
-    def __init__(
-        self,
-        read_at: ReadAt,
-        header: KeyedHeader,
-        targets: Sequence[EntryTarget],
-        on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
-    ) -> None:
-        self.read_at = read_at
+    def __init__(self, read_at: ReadAt, header: KeyedHeader, targets: Sequence[EntryTarget], on_lost: OnLost) -> None:
+        super().__init__(read_at)
         self.ids = {meta.name: number for number, meta in enumerate(header.states)}
         self.snapshots = {meta.name: meta.serializers[VALUE].nested for meta in header.states}
         self.targets = targets
         self.on_lost = on_lost
-
-    def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
-        """Read key groups. Yields now and then, so that batches can be taken.
-
-        :raises StateExtractError: with key group, state and offset.
-        """
-        for window, group in windows(self.read_at, groups):
-            try:
-                yield from self._group(window, group)
-            except StateExtractError as error:
-                raise error.at(key_group=group.key_group) from None
 
     def _group(self, window: Window, group: KeyGroupRange) -> Iterator[None]:
         seen: list[int] = []
@@ -241,20 +232,13 @@ def _parse(window: Window, parse: Callable[[Reader], T]) -> T:
         reader = Reader(window.block.view, window.pos, window.end)
         try:
             value = parse(reader)
-        except TruncatedError as error:
-            if whole or room > _LARGEST_HEADER:
-                raise _moved(error, base) from None
-            room *= 4
-            continue
         except StateExtractError as error:
-            raise _moved(error, base) from None
+            if isinstance(error, TruncatedError) and not whole and room <= _LARGEST_HEADER:
+                room *= 4
+                continue
+            raise error.moved(base) from None
         window.pos = reader.pos
         return value
-
-
-def _moved(error: StateExtractError, base: int) -> StateExtractError:
-    error.offset = None if error.offset is None else base + error.offset
-    return error
 
 
 def _meta(service: TimerService, kind: str) -> StateMeta:

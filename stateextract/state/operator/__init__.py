@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from stateextract.errors import FormatError, StateExtractError
-from stateextract.files.compression import find_codec
+from stateextract.files.compression import stream_decoder
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.metadata.model import OperatorStatePartition
 from stateextract.state.bodies.body import SNAPPY_IDENTIFIER
@@ -223,9 +223,8 @@ def _compressed(
     options: ReadOptions,
 ) -> Iterator[None]:
     """One state after the other, up to the last one that is wanted."""
-    codec = find_codec(options.codec)
     raw = Window(RangeSource(read_at, header.end, size), header.end)
-    source = DecompressedSource(raw, codec.start(options.verify_checksums))
+    source = DecompressedSource(raw, stream_decoder(options.codec, options.verify_checksums))
     window = Window(source, most=options.policy.max_value_bytes)
     last = max((i for i, part in enumerate(parts) if targets[part.name].selected), default=-1)
     offsets = [offset for part in parts for offset in part.offsets]

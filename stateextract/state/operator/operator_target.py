@@ -176,8 +176,7 @@ def _read_guessed(window: Window, target: OperatorTarget, first: int, bounds: Se
                 target.full()
             decoder.decode_whole(window.block, window.pos, window.pos + end - start)
         except UndecodableError as error:
-            error.offset = None if error.offset is None else window.base + error.offset
-            _lose_element(window, target, error, bounds, number)
+            _lose_element(window, target, error.moved(window.base), bounds, number)
         else:
             window.pos += end - start
             target.elements(first + number, 1)
@@ -194,13 +193,13 @@ def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progres
     try:
         progress = decoder.decode(window.block, window.pos, window.end, limit)
     except UndecodableError as error:
-        error.offset = None if error.offset is None else base + error.offset
+        error.moved(base)
         if target.keep:
             return Progress(Stop.UNDECODABLE, decoder.rows - rows, window.pos), error
         # Elements that are only skipped are not counted by the decoder, and may be skipped again.
         return Progress(Stop.UNDECODABLE, skip(window, decoder), window.pos), error
     except StateExtractError as error:
-        error.offset = None if error.offset is None else base + error.offset
+        error.moved(base)
         raise
     window.pos = progress.pos
     return progress, None
@@ -251,11 +250,7 @@ def _lose_rest(target: OperatorTarget, error: UndecodableError) -> NoReturn:
 def _refill(window: Window, progress: Progress, what: str) -> None:
     least = progress.needed - progress.pos
     if not window.need(least):
-        raise TruncatedError(
-            f"the data ends inside {what}",
-            expected=f"{least} bytes, {window.end - window.pos} are left",
-            offset=window.offset(),
-        )
+        raise window.truncated(what, least)
 
 
 def read_broadcast(window: Window, target: OperatorTarget, bounds: Bounds | None = None) -> Iterator[None]:
