@@ -108,7 +108,6 @@ class TextTable:
         return shortened(text) if is_name else text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The lines, for rich."""
         width = None if options.max_width >= UNLIMITED else options.max_width
         for line, is_header in self.lines(width, options.is_terminal):
             yield Segment(line, _BOLD if is_header else None)

@@ -21,7 +21,7 @@ from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Verdict
-from stateextract.restore.answers import BACKENDS, Backend, Release
+from stateextract.restore.answers import BACKENDS, Release
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.job import JobOperator, Jobs, NewJob, Report, StateCheck, operators_of, release_of
 from stateextract.restore.whole_job import check_jobs
@@ -45,40 +45,31 @@ def check(
     plan: str,
     uids: Sequence[str] | None,
     flink: str,
-    backend: Backend | None,
-    max_parallelism: int | None,
-    parallelism: int | None,
-    same_job: bool,
-    same_declarations: bool,
-    allow_non_restored: bool,
+    settings: NewJob,
     values: bool,
 ) -> Report:
-    """The verdicts; the parameters are those of :meth:`Snapshot.check`."""
-    if backend not in (None, *BACKENDS):
-        raise UsageError(f"the option backend cannot be {backend!r}", expected="hashmap or rocksdb")
-    if same_job and (against is not None or classpath or plan or uids is not None or same_declarations):
+    """The verdicts; the parameters are those of :meth:`Snapshot.check`, but ``settings``, which has some of them."""
+    if settings.backend not in (None, *BACKENDS):
+        raise UsageError(f"the option backend cannot be {settings.backend!r}", expected="hashmap or rocksdb")
+    other = against is not None or classpath or plan or uids is not None or settings.same_declarations
+    if settings.same_job and other:
         raise UsageError("the new job cannot be the old one and another", advice="leave --same-job out")
     opened = old._opened
     source = opened.source
     from_flink_1 = flavour_of(source.metadata.version) == 2
     release, assumed = _release(flink, against, from_flink_1)
-    new = NewJob(
+    new = replace(
+        settings,
         operators=None if against is None else {side.state.id: side for side in _job_operators(against._opened.source)},
         owned=_owned(source, plan, uids),
         same_queries=_same_queries(source, opened.plan, plan),
         classes=_classes_of(classpath, source),
         release=release,
-        backend=backend,
-        max_parallelism=max_parallelism,
-        parallelism=parallelism,
-        same_job=same_job,
-        same_declarations=same_declarations,
-        allow_non_restored=allow_non_restored,
     )
     before = _classes_of(opened.classpath, source)
     if classpath and new.classes is None:
         assumed = (*assumed, "Nothing of the new job's classes: the class path has none.")
-    asked = _Values(old, opened.classpath if same_job else classpath, release, from_flink_1) if values else None
+    asked = _Values(old, opened.classpath if settings.same_job else classpath, release, from_flink_1) if values else None
     report = check_jobs(Jobs(_job_operators(source), new, before, from_flink_1, asked))
     states = _with_sizes(old, report.states) if values else report.states
     return replace(report, states=tuple(map(_worded, states)), assumptions=(*report.assumptions, *assumed))

@@ -245,11 +245,13 @@ class Snapshot:
         :raises UsageError: for an option that cannot be right.
         """
         from stateextract.api.check import check
+        from stateextract.restore.job import NewJob
 
-        return check(
-            self, against, _several(classpath), plan, uids, flink, backend, max_parallelism, parallelism,
-            same_job, same_declarations, allow_non_restored, values,
+        settings = NewJob(
+            backend=backend, max_parallelism=max_parallelism, parallelism=parallelism, same_job=same_job,
+            same_declarations=same_declarations, allow_non_restored=allow_non_restored,
         )  # fmt: skip
+        return check(self, against, _several(classpath), plan, uids, flink, settings, values)
 
     @leaving()
     def kafka_offsets(self, operator: str | None = None) -> pa.Table:

@@ -364,7 +364,6 @@ class Statistics:
         return ((operator, state) for operator in self.operators for state in operator.states)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         values = asdict(self)
         return {"format": values.pop("format"), **values}
 

@@ -151,7 +151,6 @@ class RuleResult:
 
     @property
     def holds(self) -> bool:
-        """Whether it holds everywhere."""
         return not self.violations
 
 

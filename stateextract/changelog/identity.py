@@ -28,7 +28,6 @@ class HeapIdentity:
         return namespace + key
 
     def pair_key(self, group: int, row_id: bytes) -> bytes:
-        """The key of the row's pair."""
         end = self.state.namespace(row_id, 0, len(row_id))
         return group.to_bytes(GROUP_BYTES, "big") + row_id[end:] + row_id[:end]
 
@@ -55,7 +54,6 @@ class PairIdentity:
         return group.to_bytes(self.prefix, "big") + key + namespace
 
     def pair_key(self, group: int, row_id: bytes) -> bytes:
-        """The key of the row's pair."""
         return group.to_bytes(GROUP_BYTES, "big") + row_id[self.prefix :]
 
 

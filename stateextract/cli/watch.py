@@ -286,7 +286,6 @@ class _Lines(contextlib.nullcontext["_Lines"]):
         return self
 
     def show(self, step: _Step) -> None:
-        """A checkpoint."""
         click.echo(json_document(step.as_dict(), ensure_ascii=False))
 
 
@@ -319,7 +318,6 @@ class _TextOutput:
             self._out.show(_table(self._last))
 
     def show(self, step: _Step) -> None:
-        """A checkpoint."""
         self._out.say(_line(step))
         for verdict in step.broken:
             self._out.say(f"  broken: {verdict.name}")

@@ -33,7 +33,6 @@ class CoordinatorPair:
         return f"its bytes are not the same ({self.before:,} and {self.after:,})"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "operator_label": self.operator, "operator_id": self.operator_id, "bytes_before": self.before,
             "bytes_after": self.after, "equal": self.equal,

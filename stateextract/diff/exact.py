@@ -36,5 +36,4 @@ def exact_value(array: pa.Array, row: int, shape: Shape = PLAIN) -> Any:
 
 
 def exact_row(columns: Sequence[tuple[pa.Array, Shape]], row: int) -> tuple[Any, ...]:
-    """The values of a row."""
     return tuple(exact_value(array, row, shape) for array, shape in columns)

@@ -429,6 +429,5 @@ def _runs(sizes: Mapping[int, int], unit_bytes: int) -> Iterator[list[int]]:
 
 
 def of_key_groups(parts: Sequence[Part], wanted: Sequence[int]) -> list[Part]:
-    """What of the parts is in some key groups."""
     groups = frozenset(wanted)
     return [replace(part, content=content) for part in parts for content in part.content.of_key_groups(groups)]

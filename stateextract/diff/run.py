@@ -110,7 +110,6 @@ class DiffResult:
         return states and not left_out and not self.plan.unread
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
         before, after = self.plan.coverages
         return {
             "before": {"snapshot": before.snapshot, "checkpoint_id": before.checkpoint_id, "snapshot_kind": before.kind},

@@ -21,7 +21,6 @@ class EntryCounts:
     changed: int = 0
 
     def add(self, other: EntryCounts) -> None:
-        """Take in others."""
         self.added += other.added
         self.removed += other.removed
         self.changed += other.changed
@@ -76,7 +75,6 @@ class DiffCounts:
             texts += [text for text in others if text not in texts][: 20 - len(texts)]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return asdict(self)
 
     @classmethod

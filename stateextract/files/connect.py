@@ -327,7 +327,6 @@ def _client_process(
 
 
 def _made(make: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """A client."""
     with _valid_options():
         return make(**_values(arguments))
 

@@ -545,7 +545,6 @@ class _Type(_Stateful):
         self.order = state[1]
 
     def values(self, raw: bytes, shape: Sequence[int], fortran: bool) -> Any:
-        """The values of an array."""
         import numpy as np  # most pickles have no array
 
         type_ = np.dtype(self.order.replace("|", "") + self.code)

@@ -46,7 +46,6 @@ class InputFile(_StoreFile):
         """The bytes from ``offset`` on: ``length`` of them, fewer only at the end of the file."""
 
     def read(self) -> bytes:
-        """All of it."""
         return b"".join(self.read_at(PIECE, offset) for offset in range(0, self.size(), PIECE))
 
 

@@ -193,7 +193,6 @@ class Window:
         return not isinstance(self.source, RangeSource) or self.source.stop - self.source.at >= self.pos + n - self.filled
 
     def skip(self, n: int) -> None:
-        """Skip bytes."""
         while n > 0:
             if not self.need(1):
                 raise TruncatedError(f"the data ends {n} bytes early", offset=self.offset())

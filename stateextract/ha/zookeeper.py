@@ -89,12 +89,10 @@ def nodes_of_dump(document: Any) -> dict[str, bytes | None]:
 
 
 def is_dump(document: Any) -> bool:
-    """Whether a document is such a dump."""
     return isinstance(document, list) and all(
         isinstance(node, dict) and isinstance(node.get("path"), str) and node["path"].startswith("/") for node in document
     )
 
 
 def is_below(node: str, path: str) -> bool:
-    """Whether a node is at a path or below it."""
     return path == "/" or node == path or node.startswith(f"{path}/")

@@ -194,5 +194,4 @@ def plan_file(context: SplitContext, splits: Sequence[Sequence[Part]]) -> tuple[
 
 
 def writer_options(options: JobOptions) -> WriterOptions:
-    """The options of the writer."""
     return WriterOptions(options.compression, options.target_file_bytes, options.row_group_bytes, options.memory_bytes)

@@ -71,7 +71,6 @@ class JobClasses:
         return self._shapes[name]
 
     def model(self, name: str) -> ClassModel | None:
-        """Its model."""
         shape = self.shape(name)
         return None if shape is None else shape.model
 

@@ -177,11 +177,9 @@ class _Collector:
         )
 
     def stored(self, target: FieldValue, value: Value) -> None:
-        """A value is stored in a field."""
         self._stores.setdefault(target, []).append(value)
 
     def called(self, member: Member, arguments: Sequence[Value], block: int) -> bool:
-        """A method is called."""
         if member.name == "<init>":
             return self._made(member, arguments)
         if not is_library(member.owner):

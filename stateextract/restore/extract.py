@@ -112,7 +112,6 @@ class Extractor:
             self._open.pop()
 
     def enum(self, shape: ClassShape) -> SerializerSnapshot:
-        """The serializer of an enum."""
         details = {"class": shape.model.name, "constants": shape.model.constants}
         return SerializerSnapshot(ENUM_SNAPSHOT, 3, details=details)
 

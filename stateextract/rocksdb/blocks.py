@@ -100,7 +100,6 @@ def read_slice(data: bytes | memoryview, pos: int, end: int, base: int = 0) -> t
 
 
 def read_handle(data: bytes | memoryview, pos: int, end: int, base: int = 0) -> tuple[BlockHandle, int]:
-    """A block handle."""
     offset, pos = varint(data, pos, end, base)
     size, pos = varint(data, pos, end, base)
     return BlockHandle(offset, size), pos

@@ -95,7 +95,6 @@ class PairSource(ABC):
         """Entries read from SST files so far: all versions, deletes included."""
 
     def close(self) -> None:
-        """Close all files."""
         self._finished = True
         for tables in self._tables:
             tables.forget()
@@ -197,7 +196,6 @@ class _Tables:
         self._coming = {live.number: live for live in (*(run[0] for run in runs), *(live for _, _, live in others))}
 
     def open(self, live: LiveFile) -> Table:
-        """Open one of them."""
         while self._coming and len(self._expected) < self._count:
             number = next(iter(self._coming))
             forget = self._database.expect_table(self._coming.pop(number))
@@ -257,7 +255,6 @@ class RocksDB:
         )
 
     def open_table(self, live: LiveFile) -> Table:
-        """Open one of the live files."""
         name = self.local_name(live)
         file = self._open_file(self._files[name])
         try:

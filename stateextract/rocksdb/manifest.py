@@ -61,7 +61,6 @@ class Family:
 
     @property
     def files(self) -> tuple[LiveFile, ...]:
-        """Its live SST files."""
         return tuple(self.by_number.values())
 
     @property

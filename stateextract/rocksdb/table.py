@@ -167,7 +167,6 @@ def check_handle(handle: BlockHandle, limit: int, where: int) -> None:
 
 
 def parse_properties(plain: bytes, offset: int) -> Properties:
-    """The properties block."""
     found = {key[len(_PREFIX) :]: value for key, value in entries(plain, offset) if key.startswith(_PREFIX)}
 
     def number(name: bytes) -> int:

@@ -119,7 +119,6 @@ class CoverageReport:
     notes: list[str] = field(default_factory=list)
 
     def exit_code(self) -> ExitCode:
-        """The exit code of the job."""
         return exit_code(entry.status for entry in self.entries)
 
     def summary(self) -> str:

@@ -89,12 +89,10 @@ class OperatorInventory:
     notes: list[str] = field(default_factory=list)
 
     def of_scope(self, scope: StateScope) -> dict[str, NamedState]:
-        """The named states of a scope."""
         return self.lists if scope == "operator" else self.keyed
 
     @property
     def named(self) -> list[NamedState]:
-        """All states that have a name."""
         return [*self.keyed.values(), *self.lists.values()]
 
 

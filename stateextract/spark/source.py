@@ -68,7 +68,6 @@ class FlinkStateSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """The name for ``format``."""
         return "flink-state"
 
     def schema(self) -> Any:
@@ -77,7 +76,6 @@ class FlinkStateSource(DataSource):  # type: ignore[misc]
         return schema
 
     def reader(self, schema: Any) -> DataSourceReader:
-        """A reader of some or all columns."""
         plan = getattr(self, "plan", None) or call_in_worker(self.code, "source_read.planned", dict(self.options))[0]
         plan = call_in_worker(self.code, "source_read.with_schema", plan, schema)
         return FlinkStateReader(self.code, "source_read", plan)
@@ -93,7 +91,6 @@ class SplitReader(DataSourceReader):  # type: ignore[misc]
         self.code, self.module, self.plan = code, module, plan
 
     def partitions(self) -> list[InputPartition]:
-        """One for each task."""
         return [InputPartition(split) for split in call_in_worker(self.code, f"{self.module}.splits", self.plan)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -149,7 +146,6 @@ class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """The name for ``format``."""
         return "flink-state-metadata"
 
     def schema(self) -> Any:
@@ -157,7 +153,6 @@ class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
         return call_in_worker(self.code, "source_tables.table_schema", dict(self.options))
 
     def reader(self, schema: Any) -> DataSourceReader:
-        """A reader of some or all columns."""
         plan = call_in_worker(self.code, "source_tables.planned", dict(self.options), schema)
         if plan is not None:
             return SplitReader(self.code, "source_statistics", plan)
@@ -184,7 +179,6 @@ class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """The name for ``format``."""
         return "flink-state-diff"
 
     def schema(self) -> Any:
@@ -196,7 +190,6 @@ class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
         return schema
 
     def reader(self, schema: Any) -> DataSourceReader:
-        """A reader of some or all columns."""
         plan = getattr(self, "plan", None) or call_in_worker(self.code, "source_diff.planned", dict(self.options))[0]
         return SplitReader(self.code, "source_diff", call_in_worker(self.code, "source_diff.with_schema", plan, schema))
 

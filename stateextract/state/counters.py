@@ -78,7 +78,6 @@ class StateCounters:
         return [subtask for subtask, digest in copies if digest != copies[0][1]]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {**vars(self), "counts": self.counts.as_dict(), "copies": {**self.copies}, "problems": [*self.problems]}
 
     @classmethod
@@ -103,7 +102,6 @@ class Counters:
             self.of(name).add(counters)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {name: counters.as_dict() for name, counters in self.states.items()}
 
     @classmethod

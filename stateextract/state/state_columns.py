@@ -95,7 +95,6 @@ class ReadOptions:
     pass_undecodable: bool = False
 
     def of_state(self, name: str) -> ReadOptions:
-        """The options for one state."""
         choice = self.choices.get(name)
         if choice is None:
             return self
