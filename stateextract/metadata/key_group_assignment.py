@@ -7,11 +7,10 @@ numbers subtasks in any order. A subtask without keyed state has no handle.
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import NamedTuple
 
 from stateextract.errors import FormatError
-from stateextract.metadata.model import MAX_KEY_GROUPS, KeyedStateHandle, OperatorState
+from stateextract.metadata.model import KeyedStateHandle, OperatorState
 
 
 class WrongKeyGroups(NamedTuple):
@@ -67,12 +66,14 @@ def _nearest(groups: range, index: int, operator: OperatorState) -> range:
 
 def _overlapping(ranges: dict[int, range]) -> list[int]:
     """The subtasks that share a key group with another one."""
-    changes = [0] * (MAX_KEY_GROUPS + 1)
-    for groups in ranges.values():
-        changes[groups.start] += 1
-        changes[groups.stop] -= 1
-    shared = [0, *accumulate(owners > 1 for owners in accumulate(changes))]
-    return [index for index, groups in ranges.items() if shared[groups.stop] > shared[groups.start]]
+    shared: set[int] = set()
+    reach, owner = 0, -1  # how far those so far reach, and which of them
+    for start, stop, index in sorted((groups.start, groups.stop, index) for index, groups in ranges.items() if groups):
+        if start < reach:
+            shared |= {owner, index}
+        if stop > reach:
+            reach, owner = stop, index
+    return [index for index in ranges if index in shared]
 
 
 def _named(groups: range) -> str:
