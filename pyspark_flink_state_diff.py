@@ -1,5 +1,5 @@
 """Lets Spark find the data source ``flink-state-diff`` by itself, as ``pyspark_flink_state`` does for ``flink-state``."""
 
-from stateextract.spark.source import FlinkStateDiffSource as DefaultSource
+from stateextract.spark.data_sources import FlinkStateDiffSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from benchmarks.measuring import Measurement, Size, show
 from stateextract.diff import DiffCounts, DiffOptions, DiffPlan, make_diff_plan
-from stateextract.diff.task import DiffRunner
+from stateextract.diff.diff_task import DiffRunner
 from stateextract.files.cores import usable_cores
 from stateextract.options import JobOptions
-from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.part_reader import PartReader
 from stateextract.snapshot.reading import read_options
 from stateextract.state.counters import Counters
 from tests.writers.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.measuring import Measurement, Size, show
 from benchmarks.sst_writer import Shape, write_chain
 from stateextract.diff import DiffOptions, make_diff_plan
-from stateextract.diff.task import DiffRunner
+from stateextract.diff.diff_task import DiffRunner
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, OperatorState, SnapshotMetadata, SubtaskState
 from stateextract.options import JobOptions
 from tests.metadata import writer

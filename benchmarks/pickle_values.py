@@ -13,7 +13,7 @@ import orjson
 
 from benchmarks.decode import best
 from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
-from stateextract.columnar.convert.pickles import pickle_texts
+from stateextract.columnar.convert.pickles_to_json import pickle_texts
 from stateextract.files.pickles import PickleNotes
 
 GOAL = 0.6

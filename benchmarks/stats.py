@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.decode import StateFile
 from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from stateextract.audit.collect import BATCH_ROWS
-from stateextract.audit.measure.state import MeasureOptions, StateStatistics
+from stateextract.audit.measure.state_statistics import MeasureOptions, StateStatistics
 from stateextract.state.counters import Counters
 from stateextract.state.engine import read_key_groups
 from stateextract.state.state_columns import ReadOptions

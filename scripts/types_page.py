@@ -9,7 +9,7 @@ from typing import Any
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
 from serializers.connectors import COMMITTABLE, COORDINATOR, FORMS, PayloadForm
-from serializers.connectors.forms import forms_of
+from serializers.connectors.payload_forms import forms_of
 from serializers.kryo.shapes import SCALARS
 from serializers.logical_types import in_row
 from serializers.sql_type import LogicalType

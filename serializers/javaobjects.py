@@ -2,16 +2,16 @@
 
 Flink's class: ``org.apache.flink.runtime.state.JavaSerializer`` (keyed state of old jobs, operator state without a type).
 The stream is read as data (``files/javastream.py``); no class is looked for, none is loaded. The JSON is that of Kryo's
-objects (``kryo/json.py``).
+objects (``kryo/json_texts.py``).
 """
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-from serializers.kryo.javaobjects import LIMITS, plain
-from serializers.kryo.json import json_text
-from serializers.kryo.values import class_of
+from serializers.kryo.java_streams import LIMITS, plain
+from serializers.kryo.json_texts import json_text
+from serializers.kryo.kryo_values import class_of
 from serializers.leaves import leaf
 from serializers.registry import register
 from stateextract.files.javastream import parse_java_stream

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.texts import as_text
+from serializers.time_texts import as_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Text
 from stateextract.files.reader import Reader

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from serializers.texts import duration_text, instant_text, shortest_single
+from serializers.time_texts import duration_text, instant_text, shortest_single
 from stateextract.errors import FormatError, UsageError, ValueRefusedError
 
 WELL_KNOWN: Final = "google.protobuf."

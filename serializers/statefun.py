@@ -22,7 +22,7 @@ from serializers.leaves import leaf_of
 from serializers.protobuf import ProtobufTypes, parse_message
 from serializers.registry import SerializerSnapshot, register
 from serializers.snapshots import check_version
-from serializers.texts import as_text
+from serializers.time_texts import as_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
     Bool,
@@ -214,9 +214,9 @@ def _protobuf(snapshot: SerializerSnapshot) -> Layout:
 
 
 def _by_descriptor(java: str, message_class: Any) -> Python:
+    from serializers.kryo.kryo_values import Obj
     from serializers.kryo.protobuf_columns import column
     from serializers.kryo.shapes import Shaping
-    from serializers.kryo.values import Obj
 
     made = column(message_class)
     known: tuple[Layout | None, Any] = None, None

@@ -13,7 +13,7 @@ import pytest
 
 import stateextract
 from stateextract.cli import _COMMANDS, command_of
-from stateextract.cli.options import door_of
+from stateextract.cli.common_options import door_of
 from stateextract.doors import OPTIONS, Door, api_door, read_at
 from stateextract.errors import SnapshotNotFoundError, StateExtractError, UsageError, leaving
 from stateextract.options import FILE_ONLY, SnapshotKeywords, fields, outside

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,20 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
+
+
+def test_a_file_name_is_given_once() -> None:
+    """So that it says what the file holds."""
+    names = Counter(path.name for path in MODULES.values() if path.name != "__init__.py")
+    assert len(names) > 400
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_a_class_name_is_given_once() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES.values()]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert len(names) > 400
+    assert [name for name, times in names.items() if times > 1 and not name.startswith("_")] == []
 
 
 def imports(module: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ from serializers.connectors.coordinators import (
     shapes_of,
     untyped_reason,
 )
-from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, PayloadForm, register_form
+from serializers.connectors.payload_forms import COMMITTABLE, COORDINATOR, FORMS, PayloadForm, register_form
 from serializers.connectors.payloads import decode_payload, payload_layout, payload_type
 
 _FAMILIES = (file_connector, kafka, cdc, cdc_schemas, iceberg, paimon, queues, databases, delta, committers, hybrid)

@@ -34,7 +34,7 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import java_json, json_object, read_utf8
-from serializers.connectors.forms import COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_forms import COORDINATOR, PayloadForm, register_form
 from serializers.connectors.payload_parts import (
     FLAG,
     I32,

@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import COMMITTABLE, PayloadForm, columns_of, fitting, forms_of, register_form
+from serializers.connectors.payload_forms import COMMITTABLE, PayloadForm, columns_of, fitting, forms_of, register_form
 from serializers.connectors.payload_parts import I32, I64, expect, must_end, read_versioned, struct_of
 from serializers.context import Evidence
 from stateextract.files.reader import Reader

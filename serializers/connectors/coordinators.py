@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import COORDINATOR, FORMS, MAX_WRAPPERS, PayloadForm, fits, fitting
+from serializers.connectors.payload_forms import COORDINATOR, FORMS, MAX_WRAPPERS, PayloadForm, fits, fitting
 from serializers.connectors.payload_parts import expect, must_end, read_versioned
 from serializers.connectors.payloads import payload_type
 from serializers.context import NO_EVIDENCE, NO_PARTITIONS, Evidence

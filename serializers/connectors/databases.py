@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from serializers.connectors.embedded import decode_utf8, java_json, java_object, json_object
-from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
 from serializers.connectors.payload_parts import (
     FLAG,
     I64,

@@ -15,7 +15,7 @@ import re
 import pyarrow as pa
 
 from serializers.connectors.file_connector import BUCKET_ID, BUCKET_MAGIC, COMMITTABLE_MAGIC, FILE_SPLIT, pending_splits
-from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
 from serializers.connectors.payload_parts import (
     FLAG,
     LONG,

@@ -9,9 +9,9 @@ import json
 from typing import Any
 
 from serializers.connectors.payload_parts import must_end
-from serializers.kryo.javaobjects import LIMITS, plain
-from serializers.kryo.json import json_text
-from serializers.kryo.values import class_of
+from serializers.kryo.java_streams import LIMITS, plain
+from serializers.kryo.json_texts import json_text
+from serializers.kryo.kryo_values import class_of
 from stateextract.errors import FormatError
 from stateextract.files.javastream import JavaObject, parse_java_stream
 from stateextract.files.reader import Reader

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form, try_form
+from serializers.connectors.payload_forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form, try_form
 from serializers.connectors.payload_parts import (
     BLOB,
     I64,

@@ -6,7 +6,7 @@ finished), ``…HybridSourceEnumeratorStateSerializer``.
 
 from __future__ import annotations
 
-from serializers.connectors.forms import COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_forms import COORDINATOR, PayloadForm, register_form
 from serializers.connectors.payload_parts import BLOB, FLAG, INT, UTF, in_order, record, since
 
 _REASON = "the inner payload's form, which has its own column"

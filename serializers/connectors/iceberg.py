@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import json_object
-from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
 from serializers.connectors.payload_parts import (
     BLOB,
     I32,

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import java_object
-from serializers.connectors.forms import COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_forms import COORDINATOR, PayloadForm, register_form
 from serializers.connectors.payload_parts import (
     BLOB,
     FLAG,

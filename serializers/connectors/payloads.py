@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, columns_of, fitting
+from serializers.connectors.payload_forms import COMMITTABLE, COORDINATOR, FORMS, columns_of, fitting
 from serializers.connectors.payload_parts import must_end, read_versioned
 from serializers.context import NO_EVIDENCE, Evidence
 from serializers.registry import SerializerSnapshot, describe

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.connectors.embedded import java_class_and_json
-from serializers.connectors.forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
+from serializers.connectors.payload_forms import COMMITTABLE, COORDINATOR, PayloadForm, register_form
 from serializers.connectors.payload_parts import (
     BLOB,
     FLAG,

@@ -1,15 +1,15 @@
 """Kryo: values of classes that Flink has no serializer of its own for.
 
-``snapshot.py`` reads what Flink recorded of a Kryo serializer, ``describe.py`` makes a layout of it: columns by the
-declared class (``columns.py``), filled by the decoder (``reader.py``, ``bodies.py``, ``fields.py``). ``docs/kryo.md`` is the
-user's view of it.
+``kryo_snapshot.py`` reads what Flink recorded of a Kryo serializer, ``describe.py`` makes a layout of it: columns by the
+declared class (``columns.py``), filled by the decoder (``kryo_reader.py``, ``bodies.py``, ``fields.py``). ``docs/kryo.md`` is
+the user's view of it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from serializers.kryo.snapshot import payload
+from serializers.kryo.kryo_snapshot import payload
 from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, current_context, register
 from stateextract.columnar.layout import Layout
 

@@ -1,7 +1,7 @@
 """Bodies of the JDK's types and of Kryo's own serializers, by flavour.
 
 ``well_known`` looks up a class, ``of_serializer`` a Kryo serializer by its name, ``inherited`` what a subclass takes over
-from a class of the JDK; collections and arrays are in ``containers.py``, ``java.time`` in ``times.py``. Kryo's class:
+from a class of the JDK; collections and arrays are in ``collection_bodies.py``, ``java.time`` in ``times.py``. Kryo's class:
 ``serializers.DefaultSerializers``; and twitter/chill's, which Flink registers.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.kryo import jdk, times, wire
-from serializers.kryo.containers import (
+from serializers.kryo.collection_bodies import (
     Factory,
     arrays_as_list2,
     collection2,
@@ -27,9 +27,9 @@ from serializers.kryo.containers import (
     wrapped,
 )
 from serializers.kryo.forms import Plain, Single
-from serializers.kryo.javaobjects import java_object
-from serializers.kryo.reader import Body, Form, Generics, Kryo
-from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
+from serializers.kryo.java_streams import java_object
+from serializers.kryo.kryo_reader import Body, Form, Generics, Kryo
+from serializers.kryo.kryo_values import Byte, Char, Float, Long, Obj, Short
 from serializers.kryo.wire import Input
 from serializers.protobuf import parse_message
 from stateextract.errors import FormatError

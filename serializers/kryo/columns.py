@@ -18,8 +18,9 @@ from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import jackson, javakaffee, jdk, protobuf_columns, scala_columns
 from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
 from serializers.kryo.hierarchy import upper_bound
+from serializers.kryo.kryo_reader import Kryo
+from serializers.kryo.kryo_values import Obj
 from serializers.kryo.pojo_fields import ZERO
-from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import registered, undecodable_reason
 from serializers.kryo.shapes import (
     ANY,
@@ -41,7 +42,6 @@ from serializers.kryo.shapes import (
     text_of,
     wrapper,
 )
-from serializers.kryo.values import Obj
 from serializers.pojo import Columns
 from stateextract.columnar.layout import Field, Layout, Struct, Text
 from stateextract.errors import StateExtractError, UndecodableError, ValueRefusedError

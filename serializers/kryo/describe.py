@@ -14,11 +14,11 @@ from serializers.javatypes import of_class_name
 from serializers.kryo import jdk, scala_names
 from serializers.kryo.columns import Planner
 from serializers.kryo.direct import Direct
+from serializers.kryo.kryo_reader import Kryo
+from serializers.kryo.kryo_snapshot import FIRST_ID, registrations
 from serializers.kryo.plans import plan_of
-from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of, undecodable_reason
 from serializers.kryo.shapes import ANY, KryoColumn, Shaping
-from serializers.kryo.snapshot import FIRST_ID, registrations
 from serializers.registry import SerializerSnapshot
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Undecodable

@@ -6,23 +6,21 @@ value first. That also says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.kryo.forms import NULL, not_direct
-from serializers.kryo.json import MAX_PARTS
-from serializers.kryo.reader import Body, Form, Kryo, NotDirectError, Read, Scalar, Type, marked
+from serializers.kryo.json_texts import MAX_PARTS
+from serializers.kryo.kryo_reader import Body, Form, Kryo, NotDirectError, Read, Scalar, Type, marked
 from serializers.kryo.shapes import CLASS, JSON, class_and_json_of, is_plain
 from serializers.kryo.wire import Input
 from stateextract.columnar.convert.policy import ChangeCounts
+from stateextract.columnar.interpreter import Decode
 from stateextract.columnar.layout import Python
 from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import StateExtractError
 
 _MOST_BYTES: Final = 1 << 20
 """Larger values are not written directly: so little memory is needed to find out that a text would be too large."""
-
-Decode = Callable[[ValueReader, ChangeCounts], Any]
 
 
 class _Writing(Kryo):

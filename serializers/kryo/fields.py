@@ -22,9 +22,9 @@ from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import wire
 from serializers.kryo.forms import Parts, Single, text_reader
 from serializers.kryo.hierarchy import DeclaredField, upper_bound
-from serializers.kryo.json import string_text
+from serializers.kryo.json_texts import string_text
+from serializers.kryo.kryo_reader import Form, Generics, Kryo
 from serializers.kryo.pojo_fields import UNDECIDED, ZERO
-from serializers.kryo.reader import Form, Generics, Kryo
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError, UndecodableError
 

@@ -1,7 +1,7 @@
 """Forms: bodies of which two readers follow, one that makes values and one that writes JSON while it reads.
 
 A form says once what the bytes are. ``values`` closes over what a class needs and gives a reader of :class:`Obj`, ``texts``
-one of JSON as ``json.py`` would write it. A text is that of an object inside of others, so it has its class where that
+one of JSON as ``json_texts.py`` would write it. A text is that of an object inside of others, so it has its class where that
 is not known; null is ``None``. ``direct.py`` reads whole values this way.
 
 A text does not say where it will be, so an object that contains itself has none. For it, and for a body that is not a form,
@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from serializers.kryo import jackson
-from serializers.kryo.json import MAX_PARTS, PLAIN, SCALARS, WITHOUT_CLASS, quoted, string_text
-from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Read, Scalar
-from serializers.kryo.values import CLASSES, Obj
+from serializers.kryo.json_texts import MAX_PARTS, PLAIN, SCALARS, WITHOUT_CLASS, quoted, string_text
+from serializers.kryo.kryo_reader import Body, Form, Generics, Kryo, NotDirectError, Read, Scalar
+from serializers.kryo.kryo_values import CLASSES, Obj
 from serializers.kryo.wire import Input, zigzag_int, zigzag_long
 
 Fill = Callable[[Kryo, Input, Generics, list[Any]], bool]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from serializers.classes import ClassModel, FieldModel
-from serializers.kryo.values import Obj
+from serializers.kryo.kryo_values import Obj
 
 _PACKAGES: Final = ("com.fasterxml.jackson.databind.", "org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.")
 _VALUES: Final = {

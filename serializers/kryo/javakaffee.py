@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from serializers.kryo import wire
 from serializers.kryo.bodies import pattern5, simple, uuid, uuid_text
-from serializers.kryo.containers import Factory, arrays_as_list2, empty, singleton
+from serializers.kryo.collection_bodies import Factory, arrays_as_list2, empty, singleton
 from serializers.kryo.forms import Items
-from serializers.kryo.reader import Body, Generics, Kryo
-from serializers.kryo.values import Obj, objects
+from serializers.kryo.kryo_reader import Body, Generics, Kryo
+from serializers.kryo.kryo_values import Obj, objects
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from serializers.kryo import bodies, javakaffee, jdk
 from serializers.kryo.shapes import ANY, BYTES, SCALARS, STRING, ObjectForm
-from stateextract.columnar.layout.kryo import (
+from stateextract.columnar.layout.kryo_plan import (
     Between,
     Blob,
     Elements,

@@ -1,9 +1,9 @@
 """Plans for the kernel: what the bytes of most values are, by the classes that a column is made of.
 
-What is read here is what ``resolve.py``, ``bodies.py``, ``containers.py``, ``times.py`` and ``fields.py`` read, of classes that
-are common and regular; ``library_plans.py`` and ``scala_plans.py`` have those of libraries. Where there is nothing for a class,
-the plan has no case for it, and the kernel leaves its values to them. So nothing here may be other than there; what is missing
-costs time only.
+What is read here is what ``resolve.py``, ``bodies.py``, ``collection_bodies.py``, ``times.py`` and ``fields.py`` read, of
+classes that are common and regular; ``library_plans.py`` and ``scala_plans.py`` have those of libraries. Where there is nothing
+for a class, the plan has no case for it, and the kernel leaves its values to them. So nothing here may be other than there;
+what is missing costs time only.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Final, Literal
 
 from serializers.classes import ClassModel
 from serializers.javatypes import BOXES, JavaType, of_class_name
-from serializers.kryo import bodies, jackson, jdk, library_plans, scala, scala_plans
+from serializers.kryo import bodies, chill, jackson, jdk, library_plans, scala_plans
 from serializers.kryo.fields import Scope, WrittenField, object_fields, record_fields
-from serializers.kryo.reader import Generics, Kryo
+from serializers.kryo.kryo_reader import Generics, Kryo
 from serializers.kryo.resolve import registered
 from serializers.kryo.shapes import (
     ANY,
@@ -33,7 +33,7 @@ from serializers.kryo.shapes import (
     ScalarForm,
     WrapperForm,
 )
-from stateextract.columnar.layout.kryo import (
+from stateextract.columnar.layout.kryo_plan import (
     AnyOf,
     Between,
     BigNumber,
@@ -344,7 +344,7 @@ class Plans:
             return self._array(of_class_name(name), asked)
         if bodies.well_known(k.flavour, name) is not None:
             return self.as_class(name, asked)
-        if k.chill and scala.body(name) is not None:
+        if k.chill and chill.body(name) is not None:
             return scala_plans.plan(self, asked)
         found = k.classes.get(name)
         if found is None:

@@ -30,6 +30,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from serializers.datetime import DATES
+from serializers.kryo.kryo_values import Obj
 from serializers.kryo.shapes import (
     BYTES,
     PRIMITIVES,
@@ -41,7 +42,6 @@ from serializers.kryo.shapes import (
     misfit,
     text_of,
 )
-from serializers.kryo.values import Obj
 from serializers.names import Names
 from serializers.protobuf import (
     FREE_FORM,

@@ -7,9 +7,9 @@ from typing import Any, Final
 from serializers.classes import NOT_DESCRIBED, ClassModels
 from serializers.context import Flavour
 from serializers.javatypes import of_class_name
-from serializers.kryo import bodies, containers, fields, javakaffee, jdk, scala
+from serializers.kryo import bodies, chill, collection_bodies, fields, javakaffee, jdk
 from serializers.kryo.hierarchy import advice_for
-from serializers.kryo.reader import Body, Form, Generics, Kryo, Registrations, Type
+from serializers.kryo.kryo_reader import Body, Form, Generics, Kryo, Registrations, Type
 from serializers.kryo.wire import Input
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import UndecodableError
@@ -54,17 +54,17 @@ def _body(k: Kryo, name: str) -> Body | Form | None:
     if serializer is not None:
         return _of_serializer(k, serializer, name)
     if name.startswith("["):
-        return containers.array(of_class_name(name))
+        return collection_bodies.array(of_class_name(name))
     known = bodies.well_known(k.flavour, name)
     if known is None and k.chill:
-        known = scala.body(name)
+        known = chill.body(name)
     if known is not None:
         return known
     found = k.classes.get(name)
     if found is None:
         return None
     if found.kind == "object" and k.chill:
-        return scala.singleton(name)
+        return chill.singleton(name)
     for above in k.classes.supertypes(name):
         inherited = bodies.inherited(k.flavour, above, name)
         if inherited is not None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from serializers.javatypes import BY_CODE, JavaType
 from serializers.kryo import scala_names
+from serializers.kryo.kryo_values import Obj
 from serializers.kryo.shapes import (
     ANY,
     PRIMITIVES,
@@ -30,7 +31,6 @@ from serializers.kryo.shapes import (
     misfit,
     wrapper,
 )
-from serializers.kryo.values import Obj
 from stateextract.columnar.layout import Field, Layout, Number, Struct, Text, struct
 
 if TYPE_CHECKING:

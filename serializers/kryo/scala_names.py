@@ -1,6 +1,6 @@
 """The classes of Scala's library by what twitter/chill does with them: their numbers, collections, which are final.
 
-Those of Scala 2.12 (and 2.11, where they are alike). Data only; what is written of them is in ``scala.py``.
+Those of Scala 2.12 (and 2.11, where they are alike). Data only; what is written of them is in ``chill.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans for Scala's classes: again what ``scala.py`` reads of them."""
+"""Plans for Scala's classes: again what ``chill.py`` reads of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from serializers.javatypes import BY_CODE
 from serializers.javatypes import PRIMITIVES as CODES
-from serializers.kryo import scala, scala_names
+from serializers.kryo import chill, scala_names
 from serializers.kryo.fields import Scope
 from serializers.kryo.library_plans import text
 from serializers.kryo.shapes import ANY, PRIMITIVES, SCALARS, STRING, KryoColumn, ObjectForm, WrapperForm
-from stateextract.columnar.layout.kryo import (
+from stateextract.columnar.layout.kryo_plan import (
     Absent,
     AnyOf,
     Between,
@@ -90,7 +90,7 @@ def plan(p: Plans, asked: Asked) -> KryoPlan | None:
         return JsonScalar(name, "constant", names=('"()"',), wrapped=True) if asked.column is ANY else None
     if name in _STRINGS or name in _NUMBERS:
         return _held(p, asked)
-    size, specialized = scala.tuple_size(name), scala.SPECIALIZED_NAME.fullmatch(name)
+    size, specialized = chill.tuple_size(name), chill.SPECIALIZED_NAME.fullmatch(name)
     if specialized is not None:
         size = len(specialized[1])
     if size is not None:
@@ -175,7 +175,7 @@ def _parts(asked: Asked, size: int) -> tuple[KryoColumn, ...] | None:
 
 
 def _tuple(p: Plans, name: str, columns: tuple[KryoColumn, ...], scope: Scope) -> Fields | None:
-    specialized = scala.SPECIALIZED_NAME.fullmatch(name)
+    specialized = chill.SPECIALIZED_NAME.fullmatch(name)
     parts: list[tuple[str | None, KryoPlan]] = []
     for i, column in enumerate(columns):
         plan: KryoPlan | None

@@ -13,8 +13,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from serializers.datetime import DATES
-from serializers.kryo.json import json_text
-from serializers.kryo.values import Obj, class_of
+from serializers.kryo.json_texts import json_text
+from serializers.kryo.kryo_values import Obj, class_of
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
     BigInteger,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from serializers.kryo import wire
 from serializers.kryo.forms import Single
-from serializers.kryo.values import Obj, objects
+from serializers.kryo.kryo_values import Obj, objects
 from serializers.kryo.wire import Input
-from serializers.texts import (
+from serializers.time_texts import (
     month_day_text,
     offset_text,
     period_text,
@@ -24,13 +24,13 @@ from serializers.texts import (
 from stateextract.errors import FormatError
 
 if TYPE_CHECKING:
-    from serializers.kryo.reader import Body, Form, Kryo
+    from serializers.kryo.kryo_reader import Body, Form, Kryo
 
-Read = Callable[["Kryo", Input], Any]
+ReadTime = Callable[["Kryo", Input], Any]
 _TIME = "java.time."
 
 
-def _body(kind: str, read: Read) -> Callable[[str], Form]:
+def _body(kind: str, read: ReadTime) -> Callable[[str], Form]:
     return lambda class_name: Single(class_name, kind, lambda k: partial(read, k), nullable=False)
 
 

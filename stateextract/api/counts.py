@@ -16,9 +16,9 @@ from stateextract.files.piece import FilePiece
 from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.window import ReadAt
 from stateextract.snapshot.content import Content
-from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
+from stateextract.snapshot.open_files import SnapshotFiles
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.header import KeyedHeader
 

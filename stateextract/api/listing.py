@@ -11,7 +11,7 @@ from stateextract.files.filesystem import Store
 from stateextract.options import ListingKeywords, UsedBy, from_keywords, keyword_docs
 
 if TYPE_CHECKING:
-    from stateextract.snapshot.checkpoints import Listing
+    from stateextract.snapshot.checkpoint_list import Listing
 
 
 @leaving(Door.PYTHON)
@@ -32,7 +32,7 @@ def list_snapshots(
         ``to_arrow()`` makes a table of the snapshots.
     :raises SnapshotNotFoundError: if there is none.
     """
-    from stateextract.snapshot.checkpoints import snapshots_of
+    from stateextract.snapshot.checkpoint_list import snapshots_of
 
     job = from_keywords(path, {"path_map": path_map, **options}, UsedBy.LISTING, "list_snapshots")
     store = Store(storage_options, allow=job.allow_store, timeout=job.store_timeout)

@@ -26,21 +26,21 @@ from stateextract.metadata.operator_lookup import by_name, find_operators
 from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
 from stateextract.printable import find_named, pluralize, there_is
-from stateextract.snapshot.describe import lacking
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import OperatorInventory
+from stateextract.snapshot.known_classes import lacking
 from stateextract.snapshot.missing import MissingFiles, missing_files
+from stateextract.snapshot.overridden_columns import JobTypeOverrides
 from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, Suggestion
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.source import SnapshotSource
-from stateextract.snapshot.type_overrides import JobTypeOverrides
 from stateextract.state.state_columns import ReadOptions, StatePolicy
 
 if TYPE_CHECKING:
     from stateextract.restore.answers import Backend
-    from stateextract.restore.job import Report
+    from stateextract.restore.two_jobs import Report
 
 Engine = Literal["auto", "kernel", "interpreter"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
@@ -244,8 +244,8 @@ class Snapshot:
             that do not restore.
         :raises UsageError: for an option that cannot be right.
         """
-        from stateextract.api.check import check
-        from stateextract.restore.job import NewJob
+        from stateextract.api.check_restore import check
+        from stateextract.restore.two_jobs import NewJob
 
         settings = NewJob(
             backend=backend, max_parallelism=max_parallelism, parallelism=parallelism, same_job=same_job,

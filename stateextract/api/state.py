@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from stateextract.api.counts import counts_in_files
 from stateextract.api.html import table
-from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.arrow.unite_schemas import cast_batch
 from stateextract.columnar.compiled import engines
 from stateextract.columnar.convert.type_overrides import UNWRAP_ROW
 from stateextract.columnar.search.key_pattern import Finder
@@ -31,12 +31,12 @@ from stateextract.files.filesystem import split_uri
 from stateextract.outcome import Status
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import CANNOT_BE_READ, CoverageEntry
-from stateextract.snapshot.files import beginning, nothing
 from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.snapshot.inventory import NamedState
+from stateextract.snapshot.open_files import beginning, nothing
+from stateextract.snapshot.overridden_columns import OverrideTexts
+from stateextract.snapshot.part_reader import overridden
 from stateextract.snapshot.python_types import Suggestion, is_python, suggestions
-from stateextract.snapshot.reader import overridden
-from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.flink_states import PYTHON_STATE

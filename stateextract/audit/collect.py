@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
-from stateextract.audit.measure.state import MeasureOptions, StateStatistics
+from stateextract.audit.measure.state_statistics import MeasureOptions, StateStatistics
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import StateExtractError
 from stateextract.job.execute import Execute, Tasks
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import SplitContext, decode_split, encode_split
+from stateextract.snapshot.part_reader import open_reader
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import open_reader
 from stateextract.state.counters import Counters, StateCounters
 
 Key = tuple[int, str]

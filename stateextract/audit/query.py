@@ -16,7 +16,7 @@ from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.job.plan import Plan, make_plan
 from stateextract.options import JobOptions
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
-from stateextract.snapshot.reader import open_reader
+from stateextract.snapshot.part_reader import open_reader
 from stateextract.state.counters import Counters
 
 MOST = 5

@@ -20,7 +20,7 @@ from stateextract.changelog.overlay import Overlay, StateOverlay
 from stateextract.changelog.pair_writer import PairWriter
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.columnar.search.entry_bounds import entry_scanner, pair_scanner
 from stateextract.errors import FormatError, UndecodableError, UnsupportedError
 from stateextract.state.target import Piece

@@ -44,7 +44,7 @@ UNKNOWN_KEY = "the-key-serializer-which-the-snapshot-does-not-hold"
 
 
 @dataclass(frozen=True)
-class Declaration:
+class MetadataRecord:
     """What a metadata record says.
 
     :param state_id: the id that is bound to the state.
@@ -56,7 +56,7 @@ class Declaration:
     data: bytes
 
 
-def parse_declaration(record: bytes) -> Declaration:
+def parse_declaration(record: bytes) -> MetadataRecord:
     """Parse a metadata record.
 
     :raises StateExtractError: with the offset in the record.
@@ -64,7 +64,7 @@ def parse_declaration(record: bytes) -> Declaration:
     return parse_to_end(_declaration, record, 0, len(record))
 
 
-def _declaration(reader: SnapshotReader) -> Declaration:
+def _declaration(reader: SnapshotReader) -> MetadataRecord:
     operation = reader.u8("an operation")
     if operation != Operation.METADATA:
         raise FormatError(f"operation {operation} among metadata", expected=f"{int(Operation.METADATA)}", offset=0)
@@ -90,7 +90,7 @@ def _declaration(reader: SnapshotReader) -> Declaration:
         raise FormatError(f"{reader.remaining} bytes after the meta of state {meta.name!r}", offset=reader.offset)
     if state_id < 0:
         raise FormatError(f"a negative state id {state_id}", offset=at - 2)
-    return Declaration(state_id, meta, data)
+    return MetadataRecord(state_id, meta, data)
 
 
 def _skip_extras(reader: SnapshotReader) -> None:
@@ -107,7 +107,7 @@ def _skip_extras(reader: SnapshotReader) -> None:
         reader.bytes(reader.remaining - 3, "a default value")
 
 
-def timer_key(declaration: Declaration) -> bytes | None:
+def timer_key(declaration: MetadataRecord) -> bytes | None:
     """The key's snapshot, as a head has it, out of a queue of timers; ``None`` of other states."""
     if declaration.meta.kind != "TIMER":
         return None

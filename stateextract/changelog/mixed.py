@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.changelog.changed_states import ChangedState
-from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.arrow.unite_schemas import cast_batch, merge_schemas
 from stateextract.errors import StateExtractError
 from stateextract.files.window import RangeSource
 from stateextract.state.counters import Counters

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import click
 
-from stateextract.cli.options import Settings, complain, door_of
+from stateextract.cli.common_options import Settings, complain, door_of
 from stateextract.doors import read_at
 from stateextract.ending import exit_code_of, silence_stdout
 from stateextract.errors import StateExtractError

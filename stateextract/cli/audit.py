@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option, workers_option
-from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.cli.common_options import format_option, workers_option
+from stateextract.cli.selection import read_options, snapshot_options
 from stateextract.cli.stats import make_statistics_options, measured, read_text, write_text
 from stateextract.errors import UsageError
 from stateextract.options import UsedBy
@@ -132,7 +132,7 @@ def _schemas(path: Path) -> Any:
 
 
 def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
-    from stateextract.cli.screen import TextTable, console
+    from stateextract.cli.printing import TextTable, console
 
     out = console()
     rows = [

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import complain, rows_format_option
-from stateextract.cli.reading import config_option, job_options, opened
+from stateextract.cli.common_options import complain, rows_format_option
+from stateextract.cli.selection import config_option, job_options, opened
 from stateextract.cli.stats import read_text, write_text
 from stateextract.ending import printing_about_a_result
 from stateextract.options import UsedBy
@@ -17,7 +17,7 @@ from stateextract.outcome import ExitCode, Status, Verdict, exit_code_of_check
 from stateextract.printable import agreeing, named, pluralize, sentence
 
 if TYPE_CHECKING:
-    from stateextract.restore.job import Report, StateCheck
+    from stateextract.restore.two_jobs import Report, StateCheck
 
 _REPEATED = ("config", "checkpoint", "job", "path_map", "allow_store", "classpath", "plan")
 """Options of the command that ``extract`` needs too."""
@@ -180,7 +180,7 @@ def _row(state: StateCheck) -> dict[str, Any]:
 
 
 def _show(report: Report, path: str, command: str | None) -> None:
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.printing import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
 
     screen = console()

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
-from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.cli.common_options import rows_format_option
+from stateextract.cli.selection import config_option, job_options, read_options
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 
 if TYPE_CHECKING:
-    from stateextract.snapshot.checkpoints import Listing, SnapshotRow
+    from stateextract.snapshot.checkpoint_list import Listing, SnapshotRow
     from stateextract.snapshot.high_availability import HeldCheckpoint, JobAnswer
 
 
@@ -31,7 +31,7 @@ def checkpoints(path: str, format_: str, **options: Any) -> ExitCode:
     job from. With - it reads ConfigMaps or nodes from standard input; --path-map and --allow-store name the places of their
     files.
     """
-    from stateextract.snapshot.checkpoints import SCHEMA, snapshots_of
+    from stateextract.snapshot.checkpoint_list import SCHEMA, snapshots_of
     from stateextract.snapshot.high_availability import MOST_DUMP_BYTES
 
     data = sys.stdin.buffer.read(MOST_DUMP_BYTES + 1) if path == "-" else None
@@ -101,7 +101,7 @@ def _held(held: HeldCheckpoint) -> dict[str, Any]:
 
 
 def _show(listing: Listing, path: str) -> None:
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.printing import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
     from stateextract.printable import pluralize
 

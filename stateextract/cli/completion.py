@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from stateextract.cli.options import debug_option
+from stateextract.cli.common_options import debug_option
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
+from stateextract.cli.common_options import rows_format_option
 from stateextract.cli.progress import Meter
-from stateextract.cli.reading import (
+from stateextract.cli.selection import (
     chosen_coordinators,
     chosen_operators,
     chosen_states,
@@ -66,7 +66,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
 
         print_document(documents, documents, format_)
     else:
-        from stateextract.cli.screen import Cell, TextTable, console
+        from stateextract.cli.printing import Cell, TextTable, console
         from stateextract.state.causes import causes_once
 
         causes = causes_once((number, [d["reason"]]) for number, d in enumerate(documents))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stateextract.cli.common_options import complain, format_option, workers_option
 from stateextract.cli.completed_names import operator_names, state_names
-from stateextract.cli.options import complain, format_option, workers_option
-from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.cli.selection import config_option, job_options, read_options
 from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.ending import printing_about_a_result
 from stateextract.options import UsedBy
@@ -18,8 +18,8 @@ from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, named, pluralize, sentence
 
 if TYPE_CHECKING:
-    from stateextract.diff.plan import DiffState
-    from stateextract.diff.run import DiffResult
+    from stateextract.diff.diff_plan import DiffState
+    from stateextract.diff.diff_run import DiffResult
     from stateextract.diff.summary import DiffCounts
 
 _FIELDS = 6  # that are named in the table
@@ -83,8 +83,8 @@ def diff(
     """
     without_pandas()
     from stateextract.cli.progress import Meter, counted
-    from stateextract.diff.plan import DiffOptions
-    from stateextract.diff.run import TaskReport, run_diff
+    from stateextract.diff.diff_plan import DiffOptions
+    from stateextract.diff.diff_run import TaskReport, run_diff
     from stateextract.job.execute import on_this_machine
 
     later = replace(read_options(after, given), output=output or "", checkpoint=after_checkpoint or 0)
@@ -110,7 +110,7 @@ def diff(
 
 def show(result: DiffResult, output: str | None) -> None:
     """Print the summary."""
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.printing import Cell, TextTable, console
 
     screen = console()
     names = ["operator", "state", "kind", "before", "after", "added", "removed", "changed", "changed fields"]

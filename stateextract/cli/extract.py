@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import complain, output_format
-from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.cli.common_options import complain, output_format
+from stateextract.cli.selection import config_option, job_options, read_options
 from stateextract.ending import printing_about_a_result
 from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.options import JobOptions
@@ -78,7 +78,7 @@ def extract(
         if format_ == "json":
             click.echo(json_document(describe(outcome, options), indent=1))
         else:
-            from stateextract.cli.screen import console
+            from stateextract.cli.printing import console
 
             outcome.show(console(), options.output)
     return outcome.exit_code

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import complain, rows_format_option
-from stateextract.cli.reading import operator_option, read_options, snapshot_options
+from stateextract.cli.common_options import complain, rows_format_option
+from stateextract.cli.selection import operator_option, read_options, snapshot_options
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import pluralize
 
@@ -42,7 +42,7 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
 
 
 def _show(rows: list[dict[str, Any]], metadata: str) -> None:
-    from stateextract.cli.screen import Cell, TextTable, console, operator_cell
+    from stateextract.cli.printing import Cell, TextTable, console, operator_cell
     from stateextract.cli.sizes import text_size
 
     folder = metadata.rpartition("/")[0] + "/"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import complain, rows_format_option
-from stateextract.cli.reading import (
+from stateextract.cli.common_options import complain, rows_format_option
+from stateextract.cli.selection import (
     document_of,
     metered,
     opened,
@@ -78,8 +78,8 @@ def get(
         print_document(made, made["rows"], format_, found.table.column_names)
         return code
     if found.table.num_rows:
+        from stateextract.cli.printing import console
         from stateextract.cli.row_tables import print_rows
-        from stateextract.cli.screen import console
 
         print_rows(found.table, console())
     else:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
-from stateextract.cli.reading import (
+from stateextract.cli.common_options import rows_format_option
+from stateextract.cli.selection import (
     document_of,
     metered,
     opened,
@@ -122,8 +122,8 @@ def _rows(state: State, limit: int) -> pa.Table:
 
 
 def _show(found: _FirstRows, table: pa.Table, limit: int, vertical: bool) -> None:
+    from stateextract.cli.printing import console
     from stateextract.cli.row_tables import print_rows
-    from stateextract.cli.screen import console
 
     out = console()
     print_rows(table, out, vertical)

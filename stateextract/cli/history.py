@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import complain, format_option
-from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.cli.common_options import complain, format_option
+from stateextract.cli.selection import config_option, job_options, read_options
 from stateextract.cli.stats import make_statistics_options, measured, statistics_flags
 from stateextract.ending import printing_about_a_result
 from stateextract.options import UsedBy
@@ -138,7 +138,7 @@ _SPLIT = ["operator", "state", "change", "more keys", "more entries per key", "l
 def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     from stateextract.audit.history import order_note, times_note
     from stateextract.audit.history.growth import by_growth, total_change
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.printing import Cell, TextTable, console
     from stateextract.printable import pluralize, sentence
 
     out = console()

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
-from stateextract.cli.reading import opened, snapshot_options
+from stateextract.cli.common_options import format_option
+from stateextract.cli.selection import opened, snapshot_options
 from stateextract.metadata.operator_lookup import by_name
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document, named, pluralize, sentence
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State, UnnamedState
-    from stateextract.cli.screen import Cell
+    from stateextract.cli.printing import Cell
 
 
 @click.command()
@@ -124,7 +124,7 @@ def _columns(state: State) -> dict[str, str] | None:
 
 def show(snapshot: Snapshot) -> None:
     """Print everything for people."""
-    from stateextract.cli.screen import console, escape
+    from stateextract.cli.printing import console, escape
     from stateextract.cli.sizes import text_size
 
     out = console()
@@ -156,7 +156,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
 
 
 def _show_operator(operator: Operator, out: Any) -> None:
-    from stateextract.cli.screen import Cell, TextTable, escape
+    from stateextract.cli.printing import Cell, TextTable, escape
     from stateextract.cli.sizes import text_size
 
     names = [f"name {named(operator.name)}"] if operator.name and operator.uid else []
@@ -188,7 +188,7 @@ def _show_operator(operator: Operator, out: Any) -> None:
 
 
 def _cells(state: State) -> list[str | Cell]:
-    from stateextract.cli.screen import Cell
+    from stateextract.cli.printing import Cell
     from stateextract.cli.sizes import text_size
 
     columns = _columns(state) or {}

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
-from stateextract.cli.reading import opened, operator_option, snapshot_options
+from stateextract.cli.common_options import rows_format_option
+from stateextract.cli.selection import opened, operator_option, snapshot_options
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import pluralize
 
@@ -34,7 +34,7 @@ def kafka_offsets(path: str, operator: str | None, format_: str, **options: Any)
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from stateextract.cli.screen import Cell, TextTable, console, operator_cell
+    from stateextract.cli.printing import Cell, TextTable, console, operator_cell
 
     cells = [
         [

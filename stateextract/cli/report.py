@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import complain, debug_option
-from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.cli.common_options import complain, debug_option
+from stateextract.cli.selection import read_options, snapshot_options
 from stateextract.cli.stats import make_statistics_options, measured, read_text, statistics_flags, write_text
 from stateextract.ending import printing_about_a_result
 from stateextract.errors import UsageError
@@ -42,8 +42,8 @@ def report(
     again. Of several snapshots the newest is shown, and how states grew.
     """
     from stateextract.printable import pluralize
-    from stateextract.report.model import snapshots_of
     from stateextract.report.page import report_page
+    from stateextract.report.page_data import snapshots_of
 
     shown: list[Statistics | Recorded] = [one for name in documents for one in _documents(name)]
     code = ExitCode.COMPLETE

@@ -67,7 +67,7 @@ def print_rows(table: pa.Table, out: Screen, vertical: bool = False) -> None:
             for name in table.column_names:
                 out.say(f"  {named(name):{width}}  {text_value(table[name][number], LONGEST_TEXT)}")
         return
-    from stateextract.cli.screen import TextTable
+    from stateextract.cli.printing import TextTable
 
     names = table.column_names
     rows = list(zip(*([text_value(value) for value in table[name]] for name in names), strict=True))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
-from stateextract.cli.reading import (
+from stateextract.cli.common_options import format_option
+from stateextract.cli.selection import (
     chosen_coordinators,
     chosen_states,
     coordinator_document,
@@ -40,7 +40,7 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
     if format_ == "json":
         click.echo(json_document(documents, indent=1))
         return code
-    from stateextract.cli.screen import TextTable, console, escape
+    from stateextract.cli.printing import TextTable, console, escape
 
     out = console()
     for number, document in enumerate(documents):

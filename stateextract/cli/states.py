@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
-from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.cli.common_options import rows_format_option
+from stateextract.cli.selection import read_options, snapshot_options
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import pluralize
 
@@ -30,7 +30,7 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
 
         print_document(rows, rows, format_)
         return code
-    from stateextract.cli.screen import Cell, TextTable, console, operator_cell
+    from stateextract.cli.printing import Cell, TextTable, console, operator_cell
     from stateextract.cli.sizes import text_size
 
     columns = ["operator", "state", "kind", "form", "files", "size", "status"]

@@ -19,7 +19,7 @@ from stateextract.audit.document import (
     Times,
 )
 from stateextract.audit.durations import text_duration
-from stateextract.cli.screen import Cell, TextTable, console
+from stateextract.cli.printing import Cell, TextTable, console
 from stateextract.cli.sizes import text_size
 from stateextract.columnar.arrow.json_values import iso_timestamp
 from stateextract.doors import api_door

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
-from stateextract.cli.reading import config_option, job_options, opened
+from stateextract.cli.common_options import format_option
+from stateextract.cli.selection import config_option, job_options, opened
 from stateextract.options import UsedBy
 from stateextract.printable import pluralize, printable
 
@@ -48,7 +48,7 @@ def types(words: tuple[str, ...], suggest: str | None, format_: str, **options: 
     if format_ == "json":
         click.echo(json.dumps([asdict(c) for c in found], indent=1))
         return
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.printing import Cell, TextTable, console
 
     rows: list[list[str | Cell]] = []
     for c in found:

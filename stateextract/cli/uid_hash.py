@@ -6,7 +6,7 @@ import json
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.common_options import format_option
 
 
 @click.command("uid-hash")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract import outcome
-from stateextract.cli.options import format_option
+from stateextract.cli.common_options import format_option
 from stateextract.cli.progress import Meter
-from stateextract.cli.reading import opened, snapshot_options
+from stateextract.cli.selection import opened, snapshot_options
 from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, named
@@ -82,7 +82,7 @@ def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
 
 
 def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
-    from stateextract.cli.screen import Cell, TextTable, console
+    from stateextract.cli.printing import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
     from stateextract.state.causes import causes_once
 

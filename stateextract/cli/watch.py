@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.audit import RuleCheck
+from stateextract.cli.common_options import complain, output_format
 from stateextract.cli.history import signed_number, signed_size
-from stateextract.cli.options import complain, output_format
-from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.cli.selection import config_option, job_options, read_options
 from stateextract.cli.stats import make_statistics_options, measured, statistics_flags
 from stateextract.ending import ending_by_exception
 from stateextract.errors import NoAnswerError, SnapshotNotFoundError, StateExtractError, UnreadableFileError, UsageError
@@ -296,7 +296,7 @@ class _TextOutput:
     """Prints a line for each checkpoint. In a terminal the table of all states is below, and changes with each of them."""
 
     def __init__(self, is_live: bool) -> None:
-        from stateextract.cli.screen import console
+        from stateextract.cli.printing import console
 
         self._out = console()
         self._live: Any = None
@@ -357,7 +357,7 @@ def _line(step: _Step) -> str:
 
 
 def _table(step: _Step) -> Any:
-    from stateextract.cli.screen import Cell, TextTable
+    from stateextract.cli.printing import Cell, TextTable
 
     columns = ["operator", "state", "rows", "change", "since start", "decoded", "change ", "since start "]
     since = {(one.operator_id, one.state, one.kind): one for one in step.since or ()}

@@ -4,8 +4,8 @@
 Spark or of the command line.
 """
 
-from stateextract.diff.plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
-from stateextract.diff.run import DiffResult, run_diff
+from stateextract.diff.diff_plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
+from stateextract.diff.diff_run import DiffResult, run_diff
 from stateextract.diff.summary import DiffCounts
 
 __all__ = ["DiffCounts", "DiffOptions", "DiffPlan", "DiffResult", "DiffState", "make_diff_plan", "run_diff"]

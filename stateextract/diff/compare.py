@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.columnar.arrow.numpy_views import Bits, Numbers
+from stateextract.diff.comparable_types import LAST_ACCESS, Shape
 from stateextract.diff.equality import differences
 from stateextract.diff.maps import changed_entries
 from stateextract.diff.pairing import Pairs, pair_rows
-from stateextract.diff.shapes import LAST_ACCESS, Shape
 from stateextract.diff.summary import DiffCounts, EntryCounts
 from stateextract.errors import ValueRefusedError
 from stateextract.state.kinds import LIST_SPLIT, LIST_UNION, QUEUE, TIMER

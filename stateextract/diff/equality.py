@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from stateextract.columnar.arrow.numpy_views import Bits, Numbers, address, is_list, validity
 from stateextract.diff import diff_kernel as kernel
+from stateextract.diff.comparable_types import ELEMENT, PLAIN, Shape
 from stateextract.diff.compared_arrays import byte_strings, is_bytes, list_offsets, numbers
 from stateextract.diff.exact import exact_value
 from stateextract.diff.hashing import hashes
-from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
 OnMap: TypeAlias = Callable[[str, pa.Array, pa.Array, Numbers, Numbers, Shape], None]
 """Receives of maps that differ: their path, both columns and the places in them, and their shape."""

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.columnar.arrow.numpy_views import is_list
+from stateextract.diff.comparable_types import ELEMENT, PLAIN, Shape
 from stateextract.diff.compared_arrays import byte_strings, is_bytes, list_offsets, numbers
-from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
 
 def exact_value(array: pa.Array, row: int, shape: Shape = PLAIN) -> Any:

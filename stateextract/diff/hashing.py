@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from stateextract.columnar.arrow.numpy_views import Numbers, address, is_list, validity
 from stateextract.diff import diff_kernel as kernel
+from stateextract.diff.comparable_types import ELEMENT, PLAIN, Shape
 from stateextract.diff.compared_arrays import byte_strings, is_bytes, list_offsets, numbers
-from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
 _NULL = np.int64(0x6E756C6C)
 

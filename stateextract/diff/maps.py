@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.columnar.arrow.numpy_views import Numbers, validity
+from stateextract.diff.comparable_types import ELEMENT, PLAIN, Shape
 from stateextract.diff.compared_arrays import list_offsets
 from stateextract.diff.equality import equal, places_of_runs
 from stateextract.diff.pairing import pair_rows
-from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 from stateextract.diff.summary import EntryCounts
 
 

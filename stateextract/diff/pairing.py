@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from stateextract.columnar.arrow.numpy_views import Bits, Numbers, address
 from stateextract.diff import diff_kernel as kernel
+from stateextract.diff.comparable_types import PLAIN, Shape
 from stateextract.diff.equality import equal
 from stateextract.diff.exact import exact_row
 from stateextract.diff.hashing import row_hashes
-from stateextract.diff.shapes import PLAIN, Shape
 
 Columns: TypeAlias = Sequence[tuple[pa.Array, Shape]]
 Rows: TypeAlias = npt.NDArray[np.int32]

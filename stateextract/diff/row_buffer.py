@@ -16,7 +16,7 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.arrow.unite_schemas import cast_batch
 from stateextract.diff.compare import Comparison
 from stateextract.diff.hashing import row_hashes
 from stateextract.errors import OutputError

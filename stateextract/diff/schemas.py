@@ -1,6 +1,6 @@
 """The schema that two snapshots of a state are compared with, and how they differ.
 
-Both are united like the schemas of one state's files (``columnar/arrow/schema.py``). Where a type changed and no
+Both are united like the schemas of one state's files (``columnar/arrow/unite_schemas.py``). Where a type changed and no
 number holds all values of both, both become text. May import pyarrow, schemas and errors.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from stateextract.columnar.arrow.schema import LAST_ACCESS, VALUE, merge_schemas, ttl_value
-from stateextract.diff.shapes import ELEMENT
+from stateextract.columnar.arrow.unite_schemas import LAST_ACCESS, VALUE, merge_schemas, ttl_value
+from stateextract.diff.comparable_types import ELEMENT
 from stateextract.errors import UnsupportedError
 
 ADDED, REMOVED, RETYPED = "added", "removed", "retyped"

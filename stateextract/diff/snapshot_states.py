@@ -11,7 +11,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from stateextract.diff.shapes import Shape, row_shape
+from stateextract.diff.comparable_types import Shape, row_shape
 from stateextract.job.plan import Plan, PlannedState
 from stateextract.options import JobOptions
 from stateextract.snapshot.headers import StateScope

@@ -114,10 +114,10 @@ class Address(NamedTuple):
 def split_uri(uri: str) -> Address:
     """Takes a URI or local path apart, with aliases resolved and superfluous slashes removed.
 
-    :raises UsageError: for an empty path, which a shell makes of a variable that is not set.
+    :raises UnreadableFileError: for an empty path, which a shell makes of a variable that is not set.
     """
     if not uri:
-        raise UsageError("the path is empty")
+        raise UnreadableFileError("the path is empty")
     match = _SCHEME.match(uri)
     if match is None:
         return Address("file", "", os.path.abspath(uri))
@@ -310,7 +310,7 @@ class Store:
 
 def _allowed(text: str) -> Address:
     """A store or folder that the user allows."""
-    address = split_uri(text)
+    address = split_uri(text or ".")
     if address.scheme == "file":
         if _SCHEME.match(text) is None and not os.path.isabs(text):
             raise UsageError(f"{text!r} is not a store that can be allowed", expected="s3://bucket, or an absolute path")

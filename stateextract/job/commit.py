@@ -28,8 +28,8 @@ import pyarrow.fs as pafs
 from stateextract.ending import ending_by_exception
 from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.claim import CANDIDATE, WRITER, Claim, ThisProcess
-from stateextract.job.manifest import FILE_NAME, Dataset, Manifest, parse_manifest
 from stateextract.job.output import Output, open_output
+from stateextract.job.output_manifest import FILE_NAME, Dataset, Manifest, parse_manifest
 from stateextract.job.writer import write_error
 from stateextract.options import JobOptions
 

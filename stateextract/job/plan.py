@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from serializers import DescribeContext, load_plugins
-from stateextract.columnar.arrow.schema import replaced_in
+from stateextract.columnar.arrow.unite_schemas import replaced_in
 from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, expected_error
 from stateextract.files.filesystem import Store
@@ -32,12 +32,12 @@ from stateextract.snapshot.coverage import CANNOT_BE_READ, UNTYPED, CoverageEntr
 from stateextract.snapshot.headers import OnHeaders, StateFile, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries
 from stateextract.snapshot.missing import missing_files
+from stateextract.snapshot.overridden_columns import JobTypeOverrides, OverrideTexts
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, checked_by_length
 from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.snapshot.source import SnapshotSource
-from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
 from stateextract.state.row_layout import RowLayout

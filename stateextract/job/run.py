@@ -21,7 +21,8 @@ from serializers.connectors import coordinator_type, decode_coordinator
 from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
 from stateextract.job.commit import Commit, open_commit, publishing
 from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
-from stateextract.job.manifest import (
+from stateextract.job.output import refuse_inside
+from stateextract.job.output_manifest import (
     Dataset,
     Job,
     Manifest,
@@ -29,7 +30,6 @@ from stateextract.job.manifest import (
     describe_schema,
     joined_ranges,
 )
-from stateextract.job.output import refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import SplitContext, plan_file
 from stateextract.job.task import SplitReport, encode_plan_location, open_runner

@@ -24,8 +24,8 @@ from stateextract.errors import (
     ValueRefusedError,
     expected_error,
 )
+from stateextract.snapshot.part_reader import PartReader
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import PartReader
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.counters import Counters
 from stateextract.state.target import Piece

@@ -1,6 +1,6 @@
 """One split, from bytes to Parquet files: what a task does, wherever it runs.
 
-Has each file of the split read (``reader.py``) and gathers the batches in the writer. Gives a report: the files that were
+Has each file of the split read (``part_reader.py``) and gathers the batches in the writer. Gives a report: the files that were
 finished and what was read of each state in each file. An attempt that fails deletes what it wrote; one that is killed
 leaves files that no report names.
 
@@ -23,8 +23,8 @@ from stateextract.job.output import Output, open_output
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import SplitContext, decode_split, writer_options
 from stateextract.job.writer import TaskWriter, WrittenFile
+from stateextract.snapshot.part_reader import open_reader
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import open_reader
 from stateextract.state.counters import Counters
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from stateextract.audit.document import Statistics
 from stateextract.audit.history.history_files import Recorded
 from stateextract.errors import UsageError
-from stateextract.report.model import page_model
+from stateextract.report.page_data import page_model
 from stateextract.report.page_texts import visible
 
 SCRIPTS = (

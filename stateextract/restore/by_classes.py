@@ -17,7 +17,7 @@ from stateextract.metadata.model import OperatorState
 from stateextract.restore.bytecode import Value
 from stateextract.restore.declarations import Declaration, Declarations
 from stateextract.restore.derive import Derivation
-from stateextract.restore.extract import Extractor, simple
+from stateextract.restore.type_extractor import Extractor, simple
 from stateextract.restore.typeinfo import TypeReader
 from stateextract.state.flink_states import purpose_of
 from stateextract.state.header import NAMESPACE, VALUE, StateMeta

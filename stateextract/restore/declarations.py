@@ -16,7 +16,7 @@ from serializers.classcode import ClassCode, Member, parameter_types
 from stateextract.errors import StateExtractError
 from stateextract.metadata.uid import operator_id
 from stateextract.restore.bytecode import MAX_STEPS, Array, Call, Constant, FieldValue, Interpreter, New, Value
-from stateextract.restore.classes import JobClasses, is_library
+from stateextract.restore.job_classes import JobClasses, is_library
 
 _STATE: Final = "org.apache.flink.api.common.state."
 _DESCRIPTORS: Final = {

@@ -14,9 +14,9 @@ from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from serializers.ttl import unwrapped
 from serializers.tuples import ENUM_SNAPSHOT
-from stateextract.restore.classes import JobClasses
-from stateextract.restore.extract import COLLECTIONS, Extractor, in_flink_2, not_derived
-from stateextract.restore.pojo import pojo_fields, subclass_snapshots
+from stateextract.restore.job_classes import JobClasses
+from stateextract.restore.pojo_rules import pojo_fields, subclass_snapshots
+from stateextract.restore.type_extractor import COLLECTIONS, Extractor, in_flink_2, not_derived
 
 
 class Derivation:

@@ -7,10 +7,10 @@ from typing import Final
 
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Phase
-from stateextract.restore.classes import JobClasses
-from stateextract.restore.compare import Comparer
-from stateextract.restore.job import JobOperator, Jobs, classes_in
-from stateextract.restore.kryo import doubt_of_fields, doubt_of_upgrade, is_flink_2, may_mean_other, must_fail
+from stateextract.restore.compare_serializers import Comparer
+from stateextract.restore.job_classes import JobClasses
+from stateextract.restore.kryo_rules import doubt_of_fields, doubt_of_upgrade, is_flink_2, may_mean_other, must_fail
+from stateextract.restore.two_jobs import JobOperator, Jobs, classes_in
 from stateextract.snapshot.headers import StateScope
 
 BOTH_JARS: Final = "give the classes of both jobs, --classpath and --old-classpath"

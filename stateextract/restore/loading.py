@@ -14,9 +14,9 @@ from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from serializers.tuples import ENUM_SNAPSHOT
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Findings, Phase, Release
-from stateextract.restore.classes import JobClasses, is_library
-from stateextract.restore.kryo import GONE_IN_2
-from stateextract.restore.pojo import subclass_snapshots
+from stateextract.restore.job_classes import JobClasses, is_library
+from stateextract.restore.kryo_rules import GONE_IN_2
+from stateextract.restore.pojo_rules import subclass_snapshots
 from stateextract.restore.removed import removed_class
 
 _PUT_BACK: Final = "put the class back, if only for the restore, or take the state out with extract first"

@@ -12,11 +12,14 @@ from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Backend, Findings, Phase
 from stateextract.restore.by_classes import ByClasses
-from stateextract.restore.classes import is_library
-from stateextract.restore.compare import Comparer
+from stateextract.restore.compare_serializers import Comparer
 from stateextract.restore.derive import Derivation, upgraded
 from stateextract.restore.doubts import BOTH_JARS, Doubts
-from stateextract.restore.job import (
+from stateextract.restore.job_classes import is_library
+from stateextract.restore.loading import Loader
+from stateextract.restore.removed import STATES
+from stateextract.restore.state_rules import KEY_RULE, check_state, strict
+from stateextract.restore.two_jobs import (
     ANOTHER_SNAPSHOT,
     PROOF,
     JobOperator,
@@ -26,9 +29,6 @@ from stateextract.restore.job import (
     group_of,
     parts_of,
 )
-from stateextract.restore.loading import Loader
-from stateextract.restore.removed import STATES
-from stateextract.restore.state_rules import KEY_RULE, check_state, strict
 from stateextract.state.flink_states import purpose_of
 from stateextract.state.header import StateMeta
 from stateextract.state.kinds import kind_word

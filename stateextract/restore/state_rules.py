@@ -11,7 +11,7 @@ from dataclasses import replace
 from serializers.registry import SerializerSnapshot
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Answer, Phase
-from stateextract.restore.compare import Comparer, label
+from stateextract.restore.compare_serializers import Comparer, label
 from stateextract.state.header import KEY, NAMESPACE, VALUE, StateMeta
 
 KEY_RULE = "the new key serializer must be compatible with the previous one"

@@ -20,7 +20,7 @@ from serializers.registry import SerializerSnapshot
 from serializers.scalars import BASE
 from serializers.tuples import ENUM_SNAPSHOT, ROW_SNAPSHOT
 from stateextract.restore.bytecode import Array, Call, FieldValue, New, Value
-from stateextract.restore.extract import (
+from stateextract.restore.type_extractor import (
     COLLECTIONS,
     STRING_ARRAY,
     TUPLE_SNAPSHOT,

@@ -13,7 +13,8 @@ from serializers.ttl import is_ttl
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import BACKENDS, Findings, Phase, Remark, worst
-from stateextract.restore.job import (
+from stateextract.restore.one_state import OneState
+from stateextract.restore.two_jobs import (
     ANOTHER_SNAPSHOT,
     JobOperator,
     Jobs,
@@ -23,7 +24,6 @@ from stateextract.restore.job import (
     default_max_parallelism,
     parts_of,
 )
-from stateextract.restore.one_state import OneState
 from stateextract.snapshot.headers import StateScope, operator_label
 from stateextract.state.header import StateMeta
 from stateextract.state.kinds import COORDINATOR, kind_word

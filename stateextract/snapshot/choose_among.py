@@ -11,7 +11,7 @@ from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import METADATA, FoundSnapshot, abbreviate
 from stateextract.options import JobOptions
 from stateextract.printable import pluralize
-from stateextract.snapshot.checkpoints import Folder, is_of, job_of, snapshot_folders
+from stateextract.snapshot.checkpoint_list import Folder, is_of, job_of, snapshot_folders
 from stateextract.snapshot.high_availability import (
     HighAvailability,
     RestoreOutcome,

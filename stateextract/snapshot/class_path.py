@@ -25,7 +25,7 @@ _LOCAL_HEADER: Final = struct.Struct("<26xHH")
 
 
 @dataclass(frozen=True)
-class ClassFile:
+class UnreadClass:
     """A class file, not read yet. :param path: inside the jar or the folder."""
 
     path: str
@@ -49,7 +49,7 @@ class ClassFile:
             raise FormatError(f"the class cannot be read: {error}") from None
 
 
-def class_files(location: str, store: Store) -> Iterator[ClassFile]:
+def class_files(location: str, store: Store) -> Iterator[UnreadClass]:
     """The class files of a jar or a folder.
 
     :param location: a path, or a URI that the store opens (jars only).
@@ -58,7 +58,7 @@ def class_files(location: str, store: Store) -> Iterator[ClassFile]:
     folder = Path(location)
     if "://" not in location and folder.is_dir():
         for path in sorted(folder.rglob("*.class")):
-            yield ClassFile(str(path.relative_to(folder)), partial(_head, path))
+            yield UnreadClass(str(path.relative_to(folder)), partial(_head, path))
         return
     size = store.size(location)
     if size > _MAX_JAR:
@@ -71,7 +71,7 @@ def class_files(location: str, store: Store) -> Iterator[ClassFile]:
     for entry in entries:
         # Classes for later versions of Java are in the same jar as those for all.
         if entry.filename.endswith(".class") and not entry.filename.startswith("META-INF/"):
-            yield ClassFile(entry.filename, partial(_entry, data, entry))
+            yield UnreadClass(entry.filename, partial(_entry, data, entry))
 
 
 def _head(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stateextract.errors import MissingFileError, UnreadableFileError
 from stateextract.files.filesystem import Store, join, name_of, normalize, parent
 from stateextract.metadata.locate import METADATA
-from stateextract.snapshot.checkpoints import CHECKPOINT
+from stateextract.snapshot.checkpoint_list import CHECKPOINT
 
 
 @dataclass(frozen=True, order=True)

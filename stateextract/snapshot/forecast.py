@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from serializers import DescribeContext
 from serializers.classes import NOT_DESCRIBED
-from stateextract.columnar.arrow.schema import inexact_column
+from stateextract.columnar.arrow.unite_schemas import inexact_column
 from stateextract.columnar.layout import Layout, Map, Python, Undecodable
 from stateextract.errors import expected_error
 from stateextract.outcome import Status

@@ -17,15 +17,15 @@ from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
 from stateextract.snapshot.choose import choose_snapshot
-from stateextract.snapshot.describe import describe_context, entries_of, lacking, with_coordinators, with_names
-from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, ignore_progress
 from stateextract.snapshot.inventory import OperatorInventory, take_inventory
+from stateextract.snapshot.known_classes import describe_context, entries_of, lacking, with_coordinators, with_names
+from stateextract.snapshot.open_files import SnapshotFiles
 from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.uids import read_uids, with_uids
 
 if TYPE_CHECKING:
-    from stateextract.snapshot.reader import PartReader
+    from stateextract.snapshot.part_reader import PartReader
     from stateextract.state.state_columns import ReadOptions
 
 
@@ -64,7 +64,7 @@ class SnapshotSource:
 
     def reader(self, options: ReadOptions) -> PartReader:
         """A reader of parts of its files."""
-        from stateextract.snapshot.reader import PartReader
+        from stateextract.snapshot.part_reader import PartReader
 
         return PartReader(self.found.metadata_uri, options, self.path_pairs, self.user_store)
 

@@ -45,7 +45,7 @@ from stateextract.spark.environment import (
     is_local,
     open_session,
 )
-from stateextract.spark.progress import OnTasks, watched
+from stateextract.spark.task_progress import OnTasks, watched
 
 SCHEMA = "task long, report binary"
 _NOTICE_SECONDS = 2.0

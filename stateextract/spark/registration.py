@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stateextract.spark import source
+from stateextract.spark import data_sources
 from stateextract.spark import worker as worker
 from stateextract.spark.environment import check_python
 from stateextract.spark.job import code_for_workers
@@ -17,9 +17,9 @@ def register(spark: Any, ship_code: str = "auto") -> None:
     # The driver plans a read in a process of that Python, wherever the workers are.
     check_python(spark)
     code = code_for_workers(spark, ship_code)
-    for module in (worker, source):
+    for module in (worker, data_sources):
         cloudpickle.register_pickle_by_value(module)
-    for base in source.SOURCES:
+    for base in data_sources.SOURCES:
         shipped = type(base.__name__, (base,), {"code": code, "__module__": base.__module__})
         try:
             spark.dataSource.register(shipped)

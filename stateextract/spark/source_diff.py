@@ -15,10 +15,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.arrow.schema import cast_batch
-from stateextract.diff.plan import UNIT_BYTES, DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
-from stateextract.diff.run import packed
-from stateextract.diff.task import DiffRunner
+from stateextract.columnar.arrow.unite_schemas import cast_batch
+from stateextract.diff.diff_plan import (
+    UNIT_BYTES,
+    DiffContext,
+    DiffOptions,
+    DiffPlan,
+    DiffState,
+    DiffUnit,
+    make_diff_plan,
+)
+from stateextract.diff.diff_run import packed
+from stateextract.diff.diff_task import DiffRunner
 from stateextract.errors import UnsupportedError, UsageError, leaving
 from stateextract.options import JobOptions
 from stateextract.spark.carried import Carried

@@ -28,8 +28,8 @@ from stateextract.outcome import Status
 from stateextract.printable import find_named, there_is
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import operator_label
+from stateextract.snapshot.part_reader import open_reader
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import open_reader
 from stateextract.snapshot.reading import choice_of
 from stateextract.spark.carried import Carried
 from stateextract.spark.source_filters import RowFilter

@@ -1,7 +1,7 @@
 """What happens in Spark's processes for ``flink-state``: planning in two of them, reading in the workers.
 
-``source.py`` calls these functions once the project can be imported; plans come and go as bytes. A worker keeps the reader
-of its last plans, since it is given many splits of one.
+``data_sources.py`` calls these functions once the project can be imported; plans come and go as bytes. A worker keeps the
+reader of its last plans, since it is given many splits of one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.arrow.unite_schemas import cast_batch
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.convert.type_overrides import UNWRAP_TTL
 from stateextract.errors import leaving
 from stateextract.job.split import decode_split, encode_split
+from stateextract.snapshot.part_reader import open_reader
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
-from stateextract.snapshot.reader import open_reader
 from stateextract.spark.source_filters import row_filters, selected_key_groups
 from stateextract.spark.source_options import DOORS, STATE
 from stateextract.spark.source_plan import SourcePlan, make_source_plan

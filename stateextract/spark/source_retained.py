@@ -21,7 +21,7 @@ from stateextract.job.writer import write_error
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import METADATA, FoundSnapshot, Locator, mapped
 from stateextract.options import JobOptions
-from stateextract.snapshot.checkpoints import Stream, locate_streams
+from stateextract.snapshot.checkpoint_list import Stream, locate_streams
 from stateextract.snapshot.completed import Completed, completed_checkpoint, completed_checkpoints
 from stateextract.snapshot.stores import open_store
 

@@ -21,8 +21,8 @@ from stateextract.audit.collect import StatisticsRunner
 from stateextract.audit.document import OperatorDocument, Statistics
 from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
-from stateextract.audit.statistics import StatisticsOptions
-from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.audit.make_statistics import StatisticsOptions
+from stateextract.columnar.arrow.unite_schemas import cast_batch
 from stateextract.errors import leaving
 from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.spark.carried import Carried

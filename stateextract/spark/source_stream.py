@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.diff.compare import CHANGE
-from stateextract.diff.plan import DiffState
+from stateextract.diff.diff_plan import DiffState
 from stateextract.diff.summary import GONE
 from stateextract.errors import (
     MissingFileError,

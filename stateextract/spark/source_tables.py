@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.api.offset_table import SCHEMA as KAFKA_OFFSETS_SCHEMA
-from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.arrow.unite_schemas import cast_batch
 from stateextract.errors import UsageError, leaving
 from stateextract.options import JobOptions
 from stateextract.printable import plain_names
-from stateextract.snapshot.checkpoints import SCHEMA as SNAPSHOTS_SCHEMA
-from stateextract.snapshot.checkpoints import snapshots_of
+from stateextract.snapshot.checkpoint_list import SCHEMA as SNAPSHOTS_SCHEMA
+from stateextract.snapshot.checkpoint_list import snapshots_of
 from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 from stateextract.spark.source_options import (
     DOORS,

@@ -17,19 +17,19 @@ import pyarrow as pa
 
 from serializers.names import Names
 from stateextract.columnar.arrow.row_numbers import Numbers, row_numbers
-from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.arrow.unite_schemas import cast_batch, merge_schemas
 from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.convert.text import as_text
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.job.plan import Plan, PlannedState
 from stateextract.options import JobOptions
 from stateextract.snapshot.content import Content
+from stateextract.snapshot.part_reader import PartReader
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
-from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
 from stateextract.state.counters import Counters
 from stateextract.state.state_columns import merged_schema
-from stateextract.state.windows import WINDOW_COLUMNS
+from stateextract.state.window_columns import WINDOW_COLUMNS
 
 RUN_BYTES = 16 << 20
 """Bytes of state that are joined at once, unless one key group has more."""

@@ -20,7 +20,7 @@ import pyarrow as pa
 from serializers import is_fixed_length
 from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.layout import List, Map
-from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
+from stateextract.columnar.program.pair_programs import KEY_GROUP, PairLayout
 from stateextract.columnar.search.searching import SearchingPairDecoder
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import stream_decoder

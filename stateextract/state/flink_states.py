@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 
 from stateextract.state.state_columns import timer_service
-from stateextract.state.windows import MERGING_WINDOWS, WINDOW_CONTENTS
+from stateextract.state.window_columns import MERGING_WINDOWS, WINDOW_CONTENTS
 
 PYTHON_STATE = "python-state-"
 """What PyFlink puts before the name of a state that a Python process has, in the DataStream API and in tables."""

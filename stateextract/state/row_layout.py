@@ -24,7 +24,7 @@ from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.derived import derived
 from stateextract.errors import FormatError
 from stateextract.state.header import KEY, NAMESPACE, VALUE, KeyedHeader, OperatorHeader, StateMeta
-from stateextract.state.windows import mapping_state, readable_value, window_columns
+from stateextract.state.window_columns import mapping_state, readable_value, window_columns
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from stateextract.state.header import KeyedHeader
 from stateextract.state.row_layout import RowLayout, row_layout
 from stateextract.state.state_columns import state_schema
 from stateextract.state.target import FileRead, Piece
-from stateextract.state.windows import OF_SESSIONS, SESSION_COLUMNS, with_session_columns
+from stateextract.state.window_columns import OF_SESSIONS, SESSION_COLUMNS, with_session_columns
 
 ReadStates: TypeAlias = Callable[[FileRead], Iterator[Piece]]
 """Reads the selected states of a file."""

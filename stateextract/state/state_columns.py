@@ -1,7 +1,7 @@
 """Columns: what a user gets of a state's entries, and in which order.
 
-``key``, ``namespace`` and, where that is a window, ``window_start`` and ``window_end`` (``windows.py``), of sessions also
-``session_start`` and ``session_end``, which come from another state (``sessions.py``), ``value`` (timers:
+``key``, ``namespace`` and, where that is a window, ``window_start`` and ``window_end`` (``window_columns.py``), of sessions
+also ``session_start`` and ``session_end``, which come from another state (``sessions.py``), ``value`` (timers:
 ``timestamp``, ``timestamp_ms``, ``kind``, ``service``), ``last_access`` next to a value with a time to live, ``key_group``,
 ``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``. Operator state: ``value``, ``index``
 of lists, ``key``, ``value`` of broadcast maps, ``subtask``.
@@ -22,14 +22,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from serializers import DescribeContext
-from stateextract.columnar.arrow.schema import merge_schemas
+from stateextract.columnar.arrow.unite_schemas import merge_schemas
 from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import Policy, apply_policy
 from stateextract.columnar.decode.decoder import BATCH_BYTES, BATCH_ROWS
 from stateextract.columnar.layout import Layout, List, Logical, Map, Number, SkippedValue, Struct, Undecodable
 from stateextract.state.counters import StateCounters
 from stateextract.state.row_layout import RowLayout
-from stateextract.state.windows import SESSION_COLUMNS, window_types, window_values, with_session_columns
+from stateextract.state.window_columns import SESSION_COLUMNS, window_types, window_values, with_session_columns
 
 EVENT, PROCESSING = "event", "processing"
 _TIMER_STATE = "_timer_state/"

@@ -11,7 +11,7 @@ import stateextract
 from stateextract.api import counting
 from stateextract.errors import MissingFileError, StateExtractError
 from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
-from stateextract.snapshot.files import SnapshotFiles
+from stateextract.snapshot.open_files import SnapshotFiles
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 from tests.state.keyed_writer import i64, write_operators

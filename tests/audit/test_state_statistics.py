@@ -22,7 +22,7 @@ from stateextract.audit.measure import distinct, sample
 from stateextract.audit.measure import selected_rows as rows
 from stateextract.audit.measure.column_statistics import ColumnPath, ColumnStatistics
 from stateextract.audit.measure.hashes import hashes_of
-from stateextract.audit.measure.state import MeasureOptions, StateStatistics
+from stateextract.audit.measure.state_statistics import MeasureOptions, StateStatistics
 from tests.audit.brute import check_column, check_state, paths, plain
 from tests.depth import examples
 

@@ -14,7 +14,7 @@ from stateextract.audit.history import table_of
 from stateextract.audit.rules import parse_rules
 from stateextract.cli import run
 from stateextract.errors import UsageError
-from stateextract.report.model import page_model
+from stateextract.report.page_data import page_model
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stateextract.api import list_snapshots, open_snapshot
-from stateextract.snapshot.checkpoints import SCHEMA
+from stateextract.snapshot.checkpoint_list import SCHEMA
 from tests.cli.test_cli import Out, out
 from tests.ha.test_parsing import EXAMPLE, EXPECTED, FOLDERS, NEWEST
 from tests.job.snapshots import numbered, write_snapshot

@@ -160,7 +160,7 @@ def test_inspect_as_text(out: Out) -> None:
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(out: Out) -> None:
-    from stateextract.cli.screen import TextTable, console
+    from stateextract.cli.printing import TextTable, console
 
     console().show(TextTable(["[bold]a"], [["[red]x[/red]"]]))
     assert [line.strip() for line in out("uid-hash", "x")[1].splitlines()[:2]] == ["[bold]a", "[red]x[/red]"]
@@ -292,7 +292,7 @@ def test_path_map(out: Out, tmp_path: Path) -> None:
 
 HEAVY = (
     "duckdb", "fsspec", "llvmlite", "multiprocessing", "numba", "pandas", "polars", "pyarrow.compute", "pyarrow.parquet",
-    "pyspark", "serializers.kryo.describe", "stateextract.columnar.layout.kryo", "stateextract.restore",
+    "pyspark", "serializers.kryo.describe", "stateextract.columnar.layout.kryo_plan", "stateextract.restore",
     "stateextract.snapshot.high_availability",
 )  # fmt: skip
 """What a short command does without. Where multiprocessing was loaded, Python takes everything apart at the end."""
@@ -317,7 +317,7 @@ def test_no_library_is_loaded_where_none_is_needed(arguments: list[str]) -> None
 
 def test_a_command_does_not_load_the_others() -> None:
     commands = {name for name in loaded_by("uid-hash", "x") if name.startswith("stateextract.cli.")}
-    assert commands == {"stateextract.cli.options", "stateextract.cli.uid_hash"}
+    assert commands == {"stateextract.cli.common_options", "stateextract.cli.uid_hash"}
 
 
 MAP_LONG = ["head", KINDS, "--operator", "all-kinds", "--state", "map-long"]

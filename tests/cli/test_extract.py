@@ -22,7 +22,7 @@ from stateextract.job.execute import Tasks
 from stateextract.options import JobOptions, parse_arguments
 from stateextract.spark.environment import open_session
 from stateextract.spark.job import extract as extract_on_spark
-from stateextract.spark.progress import watched
+from stateextract.spark.task_progress import watched
 from tests.cli.test_cli import CUSTOM, ROOT, Out, out
 from tests.cli.test_tables import ORDERS
 from tests.job.snapshots import numbered, write_snapshot

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stateextract.columnar.convert import numbers
+from stateextract.columnar.convert import big_numbers
 from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import ChangeCounts, Policy, apply_policy
 from stateextract.columnar.layout import (
@@ -54,7 +54,7 @@ def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: C
         again.validate(full=True)
         assert again.equals(result)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbers, "FEW", len(wire))
+        patch.setattr(big_numbers, "FEW", len(wire))
         singly = apply_logical(array, layout, policy, ChangeCounts())
         singly.validate(full=True)
         assert singly.equals(result)

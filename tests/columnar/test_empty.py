@@ -34,7 +34,7 @@ from stateextract.columnar.layout import (
     values_of,
 )
 from stateextract.columnar.layout.binary import Framed
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.columnar.search.entry_bounds import entry_scanner
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block

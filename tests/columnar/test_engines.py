@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from stateextract.audit.statistics import plan_statistics
+from stateextract.audit.make_statistics import plan_statistics
 from stateextract.columnar.compiled.compile import Kernel
 from stateextract.columnar.compiled.engines import SMALL, TINY, engine_for
-from stateextract.diff.plan import DiffOptions, make_diff_plan
+from stateextract.diff.diff_plan import DiffOptions, make_diff_plan
 from stateextract.job.execute import in_this_process, processes
 from stateextract.job.run import run_job
 from stateextract.job.split import SplitContext

@@ -29,7 +29,7 @@ from stateextract.columnar.layout import (
     Undecodable,
     struct,
 )
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
 from tests.columnar.reference import expected_item

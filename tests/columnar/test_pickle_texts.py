@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateextract.columnar.convert import pickles
-from stateextract.columnar.convert.pickles import pickle_texts
+from stateextract.columnar.convert import pickles_to_json
+from stateextract.columnar.convert.pickles_to_json import pickle_texts
 from stateextract.files.pickles import MAX_STEPS, PickleNotes, pickle_json
 from tests.depth import examples
 
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pickles, "engine_for", lambda size: "auto")
+    monkeypatch.setattr(pickles_to_json, "engine_for", lambda size: "auto")
 
 
 def fast(data: bytes) -> bool:
     """Whether the compiled pass lets it through."""
-    return len(pickles._plain([data])) == 1
+    return len(pickles_to_json._plain([data])) == 1
 
 
 def slow(values: list[bytes]) -> list[str | None]:
@@ -79,7 +79,7 @@ def test_mutations_give_the_slow_ways_text() -> None:
         for _ in range(rng.randint(1, 3)):
             raw[rng.randrange(len(raw))] = rng.randrange(256)
         mutated.append(bytes(raw))
-    passed = len(pickles._plain(mutated))
+    passed = len(pickles_to_json._plain(mutated))
     assert 1_000 < passed < 19_000
     assert pickle_texts(mutated, PickleNotes()).to_pylist() == slow(mutated)
 

@@ -15,7 +15,7 @@ from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.interpreter import has_column
 from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Number, SkippedValue, Struct, Text
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar import test_pairs

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.texts import instant_text
+from serializers.time_texts import instant_text
 
 ANY = pa.struct([("class", pa.string()), ("json", pa.string())])
 

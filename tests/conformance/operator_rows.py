@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from serializers import DescribeContext
-from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.arrow.unite_schemas import cast_batch, merge_schemas
 from stateextract.files.filesystem import Store
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import OperatorStateHandle

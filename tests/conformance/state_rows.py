@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.arrow.unite_schemas import cast_batch, merge_schemas
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.bodies.heap import key_group_ranges

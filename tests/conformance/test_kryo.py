@@ -14,7 +14,7 @@ import pytest
 
 from serializers import DescribeContext, describe, read_snapshot_proxy
 from serializers.classes import ClassModels, class_model
-from stateextract.columnar.arrow.schema import merge_schemas
+from stateextract.columnar.arrow.unite_schemas import merge_schemas
 from stateextract.columnar.interpreter import interpret
 from stateextract.errors import UndecodableError
 from stateextract.files.reader import Reader

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.diff.plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
+from stateextract.diff.diff_plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
+from stateextract.diff.diff_task import DiffRunner
 from stateextract.diff.summary import DiffCounts
-from stateextract.diff.task import DiffRunner
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
 from stateextract.options import JobOptions
 from tests.conformance.notation import comparable

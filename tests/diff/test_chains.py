@@ -20,7 +20,7 @@ import pytest
 
 import stateextract
 from stateextract.diff import incremental
-from stateextract.diff.plan import DiffOptions
+from stateextract.diff.diff_plan import DiffOptions
 from stateextract.metadata.uid import operator_id
 from tests.diff.pairs import Found, Key, changes_found, changes_of_input, found
 from tests.golden.expected import DATA

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.arrow.unite_schemas import cast_batch
+from stateextract.diff.comparable_types import Shape
 from stateextract.diff.compare import Comparison, compare, comparison
 from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.schemas import merged_schema, schema_changes
-from stateextract.diff.shapes import Shape
 from stateextract.diff.summary import DiffCounts
 from stateextract.errors import OutputError, UnsupportedError, ValueRefusedError
 from tests.depth import examples

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stateextract.diff.plan import DiffOptions
+from stateextract.diff.diff_plan import DiffOptions
 from stateextract.errors import ValueRefusedError
 from stateextract.metadata.uid import operator_id
 from tests.diff.pairs import Found, Key, changes_found, changes_of_input, found, golden

@@ -16,10 +16,10 @@ import pytest
 
 from stateextract.cli.diff import show
 from stateextract.diff import incremental
-from stateextract.diff.plan import DiffOptions, DiffPlan, make_diff_plan
-from stateextract.diff.run import run_diff
+from stateextract.diff.diff_plan import DiffOptions, DiffPlan, make_diff_plan
+from stateextract.diff.diff_run import run_diff
+from stateextract.diff.diff_task import DiffRunner
 from stateextract.diff.summary import DiffCounts
-from stateextract.diff.task import DiffRunner
 from stateextract.options import JobOptions
 from tests.writers import flink_writer as flink
 from tests.writers.lsm_chain import STATES, Job, Rows

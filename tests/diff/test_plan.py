@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateextract.diff.plan import DiffOptions, make_diff_plan
+from stateextract.diff.diff_plan import DiffOptions, make_diff_plan
 from stateextract.diff.summary import DiffCounts
 from stateextract.errors import FormatError, UnsupportedError, UsageError
 from stateextract.metadata.model import OperatorState

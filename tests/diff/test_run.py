@@ -11,8 +11,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from stateextract.cli import run
-from stateextract.diff.plan import DiffOptions
-from stateextract.diff.run import DiffResult, run_diff
+from stateextract.diff.diff_plan import DiffOptions
+from stateextract.diff.diff_run import DiffResult, run_diff
 from stateextract.errors import FormatError, OutputError, UsageError
 from stateextract.job.execute import OnReport, Tasks, in_this_process, processes
 from stateextract.metadata.model import InlineHandle

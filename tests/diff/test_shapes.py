@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Struct, Text
-from stateextract.diff.plan import DiffOptions, make_diff_plan
-from stateextract.diff.shapes import PLAIN, Shape, hidden_at, layout_shape, merged
+from stateextract.diff.comparable_types import PLAIN, Shape, hidden_at, layout_shape, merged
+from stateextract.diff.diff_plan import DiffOptions, make_diff_plan
 from stateextract.options import JobOptions
 from tests.diff.pairs import golden
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError, UsageError
+from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
 from stateextract.files.filesystem import Store, join, name_of, normalize, parent
 from tests.stores import put_stores_into_memory
 
@@ -180,5 +180,5 @@ def test_many_threads_read_one_file(tmp_path: Path) -> None:
 
 def test_an_empty_path_is_not_the_working_directory() -> None:
     """A shell makes it of a variable that is not set."""
-    with pytest.raises(UsageError, match=r"^the path is empty\.$"):
+    with pytest.raises(UnreadableFileError, match=r"^the path is empty\.$"):
         Store().info("")

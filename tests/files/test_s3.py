@@ -21,7 +21,7 @@ from stateextract.job.run import run_job
 from stateextract.metadata.model import FileHandle, KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
-from stateextract.snapshot import files as snapshot_files
+from stateextract.snapshot import open_files as snapshot_files
 from tests.golden.expected import DATA, load
 from tests.metadata.writer import metadata
 from tests.writers.generate import Written, plan_operators, write_snapshot

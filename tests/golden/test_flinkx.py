@@ -19,8 +19,8 @@ import pytest
 import stateextract
 from serializers import SerializerSnapshot, describe, is_fixed_length, read_snapshot
 from serializers.flinkx import FLINKX
-from serializers.kryo.json import json_text
-from serializers.kryo.values import Obj
+from serializers.kryo.json_texts import json_text
+from serializers.kryo.kryo_values import Obj
 from serializers.scalars import BASE
 from stateextract.columnar.convert.conversions import uuid_bytes
 from stateextract.columnar.convert.policy import ChangeCounts, Policy

@@ -23,8 +23,8 @@ from stateextract.errors import NoAnswerError, OutputError
 from stateextract.files.store_files import no_answer
 from stateextract.job.claim import Claim, Sign, ThisProcess, start_of
 from stateextract.job.commit import Commit, new_job_id
-from stateextract.job.manifest import Dataset, Job, Manifest, joined_ranges, parse_manifest
 from stateextract.job.output import Output, open_output
+from stateextract.job.output_manifest import Dataset, Job, Manifest, joined_ranges, parse_manifest
 from stateextract.job.writer import WrittenFile
 
 

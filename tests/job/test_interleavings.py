@@ -28,8 +28,8 @@ import pytest
 from stateextract.errors import OutputError
 from stateextract.job.claim import DEAD_SECONDS, Claim, ThisProcess
 from stateextract.job.commit import Commit
-from stateextract.job.manifest import Dataset, Job, Manifest, parse_manifest
 from stateextract.job.output import Output
+from stateextract.job.output_manifest import Dataset, Job, Manifest, parse_manifest
 from stateextract.job.writer import WrittenFile
 
 ROOT = "/no-such-directory/out"

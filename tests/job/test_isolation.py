@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stateextract.audit.statistics import statistics
+from stateextract.audit.make_statistics import statistics
 from stateextract.changelog import replay
-from stateextract.diff.plan import DiffOptions
-from stateextract.diff.run import run_diff
+from stateextract.diff.diff_plan import DiffOptions
+from stateextract.diff.diff_run import run_diff
 from stateextract.errors import FormatError, UndecodableError
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import JobResult, run_job
@@ -21,7 +21,7 @@ from stateextract.options import JobOptions
 from stateextract.snapshot import content
 from stateextract.snapshot import headers as heads
 from stateextract.snapshot.inventory import NamedState
-from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.part_reader import PartReader
 from stateextract.snapshot.tables import SnapshotTables
 from tests.diff.pairs import golden
 

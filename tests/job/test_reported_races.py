@@ -14,7 +14,7 @@ import pyarrow.dataset
 import pytest
 
 from stateextract.job import execute
-from stateextract.job.manifest import parse_manifest
+from stateextract.job.output_manifest import parse_manifest
 from tests.files.test_trust import HOSTILE, ROOT, hostile
 
 SNAPSHOT = str(ROOT / "examples" / "orders-checkpoint")

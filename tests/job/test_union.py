@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from stateextract import open_snapshot
-from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.arrow.unite_schemas import cast_batch, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import JobResult, run_job

@@ -9,12 +9,12 @@ import pytest
 
 from serializers.classes import ClassModels
 from serializers.kryo.direct import Direct
-from serializers.kryo.json import json_text
-from serializers.kryo.reader import Kryo
+from serializers.kryo.json_texts import json_text
+from serializers.kryo.kryo_reader import Kryo
+from serializers.kryo.kryo_snapshot import registrations
+from serializers.kryo.kryo_values import class_of
 from serializers.kryo.resolve import kryo_of
 from serializers.kryo.shapes import ANY, class_and_json_of
-from serializers.kryo.snapshot import registrations
-from serializers.kryo.values import class_of
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Python
 from stateextract.columnar.value_reader import ValueReader

@@ -13,13 +13,13 @@ import pytest
 from serializers import DescribeContext, describe
 from serializers.classes import ClassModels, class_model
 from serializers.classfile import read_class
-from serializers.kryo.json import json_text
-from serializers.kryo.reader import Kryo
+from serializers.kryo.json_texts import json_text
+from serializers.kryo.kryo_reader import Kryo
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.describe import read_classes
+from stateextract.snapshot.known_classes import read_classes
 from tests.kryo.zoo import BY_HAND, JAR, SCALA_JAR, Vector, models, snapshot_of, vectors
 
 SEEDS = 25

@@ -9,10 +9,10 @@ import pytest
 from serializers.classes import ClassModels
 from serializers.javatypes import parse_type
 from serializers.kryo.columns import Planner
+from serializers.kryo.kryo_snapshot import registrations
+from serializers.kryo.kryo_values import Obj
 from serializers.kryo.resolve import kryo_of
 from serializers.kryo.shapes import Shaping
-from serializers.kryo.snapshot import registrations
-from serializers.kryo.values import Obj
 from stateextract.columnar.convert.policy import ChangeCounts
 from tests.kryo.zoo import snapshot_of
 

@@ -16,7 +16,7 @@ from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import KernelDecoder, Stop, make_decoder
 from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Python, Skip
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 from tests.columnar.test_pairs import framed

@@ -11,7 +11,7 @@ import pytest
 
 from serializers import DescribeContext, describe
 from serializers.classes import ClassModels
-from serializers.kryo.json import json_text
+from serializers.kryo.json_texts import json_text
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError

@@ -11,13 +11,13 @@ from typing import Any
 
 from serializers import SerializerSnapshot, read_snapshot
 from serializers.classes import ClassModels, class_model
-from serializers.kryo.reader import Kryo
+from serializers.kryo.kryo_reader import Kryo
+from serializers.kryo.kryo_snapshot import registrations
 from serializers.kryo.resolve import kryo_of
-from serializers.kryo.snapshot import registrations
 from serializers.registry import KRYO_SNAPSHOT
 from stateextract.files.filesystem import Store
 from stateextract.files.reader import Reader
-from stateextract.snapshot.describe import read_classes
+from stateextract.snapshot.known_classes import read_classes
 
 HERE = Path(__file__).parent
 JAR = HERE / "zoo.jar"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stateextract.audit.history.history_files import read_history, write_snapshot
-from stateextract.report.model import page_model
+from stateextract.report.page_data import page_model
 from tests.cli.test_cli import Out, out
 from tests.cli.test_tables import ORDERS
 from tests.report.documents import grown, shop

@@ -11,7 +11,7 @@ import pytest
 from stateextract.audit.document import KeyGroup, Skew, Skews
 from stateextract.errors import UsageError
 from stateextract.report.findings import findings
-from stateextract.report.model import page_model, snapshots_of
+from stateextract.report.page_data import page_model, snapshots_of
 from stateextract.report.spread import BINS, HEAVIEST, spread
 from tests.report.documents import CARTS, DAY, NOW, TIMERS, grown, operator, owning, shop, statistics
 

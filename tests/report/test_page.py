@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from stateextract.errors import UsageError
-from stateextract.report.model import page_model
 from stateextract.report.page import SCRIPTS, report_page
+from stateextract.report.page_data import page_model
 from tests.report.documents import EVIL, hostile, made, shop, statistics
 
 REPORT = Path(str(files("stateextract.report")))

@@ -19,11 +19,11 @@ from stateextract.metadata.uid import operator_id
 from stateextract.restore.answers import Release
 from stateextract.restore.by_classes import ByClasses, Candidates
 from stateextract.restore.bytecode import Constant, Interpreter, New, Value
-from stateextract.restore.classes import JobClasses
-from stateextract.restore.compare import label
+from stateextract.restore.compare_serializers import label
 from stateextract.restore.declarations import Declarations, read_declarations
 from stateextract.restore.derive import Derivation
-from stateextract.restore.extract import Extractor, simple
+from stateextract.restore.job_classes import JobClasses
+from stateextract.restore.type_extractor import Extractor, simple
 from stateextract.restore.typeinfo import TypeReader
 from stateextract.snapshot.source import Store
 from stateextract.state.header import NAMESPACE, VALUE, StateMeta

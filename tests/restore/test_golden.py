@@ -19,7 +19,7 @@ import pytest
 from stateextract import open_snapshot
 from stateextract.api.snapshot import Snapshot
 from stateextract.outcome import Verdict
-from stateextract.restore.job import Report
+from stateextract.restore.two_jobs import Report
 from tests.restore.cells import cells
 
 ARCHIVE = Path(__file__).parent / "golden.tar.xz"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stateextract import open_snapshot
-from stateextract.api.check import _job_operators
+from stateextract.api.check_restore import _job_operators
 from stateextract.outcome import Verdict
 from stateextract.state.header import VALUE
 

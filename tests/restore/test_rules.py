@@ -24,12 +24,12 @@ from stateextract.files.filesystem import Store
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Answer, Backend, Phase, Release
-from stateextract.restore.avro import Resolution
-from stateextract.restore.classes import JobClasses
-from stateextract.restore.compare import Comparer
+from stateextract.restore.avro_rules import Resolution
+from stateextract.restore.compare_serializers import Comparer
 from stateextract.restore.derive import upgraded
-from stateextract.restore.job import JobOperator, Jobs, NewJob, StateCheck, default_max_parallelism, release_of
+from stateextract.restore.job_classes import JobClasses
 from stateextract.restore.removed import STATES
+from stateextract.restore.two_jobs import JobOperator, Jobs, NewJob, StateCheck, default_max_parallelism, release_of
 from stateextract.restore.whole_job import check_jobs
 from stateextract.snapshot.headers import StateScope
 from stateextract.state.header import NAMESPACE, VALUE, StateMeta

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from serializers.connectors import COMMITTABLE, COORDINATOR, decode_coordinator, decode_payload
-from serializers.connectors.forms import fitting
+from serializers.connectors.payload_forms import fitting
 from serializers.context import Evidence
 
 _PLACES = {

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from serializers.connectors import COMMITTABLE, COORDINATOR
-from serializers.connectors.forms import FORMS
+from serializers.connectors.payload_forms import FORMS
 from tests.serializers.connector_bytes import Payload, as_printed, payloads
 
 PAYLOADS = payloads()

@@ -23,7 +23,7 @@ from serializers.connectors import (
     payload_type,
     shapes_of,
 )
-from serializers.connectors.forms import fits
+from serializers.connectors.payload_forms import fits
 from serializers.connectors.payloads import BYTES
 from serializers.context import Evidence
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, DataSourceRe
 from pyspark.sql.types import StructType
 from pyspark.sql.worker.plan_data_source_read import records_to_arrow_batches
 
-from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource, SplitReader
+from stateextract.spark.data_sources import FlinkStateMetadataSource, FlinkStateSource, SplitReader
 from stateextract.spark.source_types import arrow_schema
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from stateextract.job.execute import in_this_process
-from stateextract.job.manifest import Dataset
+from stateextract.job.output_manifest import Dataset
 from stateextract.job.run import JobResult, run_job
 from stateextract.options import JobOptions
 from stateextract.outcome import Status

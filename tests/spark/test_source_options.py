@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, Stru
 from stateextract.errors import SnapshotNotFoundError, UndecodableError, UnsupportedError, UsageError, ValueRefusedError
 from stateextract.metadata.model import SubtaskState
 from stateextract.options import JobOptions
-from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
+from stateextract.spark.data_sources import FlinkStateMetadataSource, FlinkStateSource
 from stateextract.spark.source_options import (
     METADATA,
     METADATA_OPTIONS,
@@ -328,7 +328,7 @@ def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="found key group") as caught:
         load(snap).table()
     assert (caught.value.file, caught.value.operator, caught.value.key_group) == (str(file), "op", 7)  # type: ignore[attr-defined]
-    assert caught.traceback[-1].path.name == "source.py", "Spark shows the trace: it has no more than needed"
+    assert caught.traceback[-1].path.name == "data_sources.py", "Spark shows the trace: it has no more than needed"
 
 
 def test_moved_files_are_found_by_the_path_map(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from stateextract.audit.document import StateDocument, Statistics
 from stateextract.audit.durations import times_to_live
 from stateextract.audit.history import SCHEMA, table_of
-from stateextract.audit.statistics import StatisticsOptions, statistics
+from stateextract.audit.make_statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError, UsageError
 from stateextract.job.execute import in_this_process
 from stateextract.options import JobOptions
-from stateextract.spark.source import FlinkStateMetadataSource
+from stateextract.spark.data_sources import FlinkStateMetadataSource
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 from tests.spark.sources import Loaded, make

@@ -16,7 +16,7 @@ from pyarrow.fs import FileSelector, FileType
 from stateextract.errors import SnapshotDeletedError, SnapshotNotFoundError, UnsupportedError, UsageError
 from stateextract.job.output import open_output
 from stateextract.spark import register
-from stateextract.spark.source import FlinkStateDiffSource
+from stateextract.spark.data_sources import FlinkStateDiffSource
 from stateextract.spark.source_retained import Retained
 from tests.job.snapshots import write_snapshot
 from tests.spark.sources import Loaded, again, make

@@ -11,7 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 import stateextract
 from stateextract.errors import UsageError
-from stateextract.spark.source import FlinkStateMetadataSource
+from stateextract.spark.data_sources import FlinkStateMetadataSource
 from stateextract.spark.source_options import TABLES
 from stateextract.spark.source_tables import SCHEMAS
 from tests.golden.test_rows import CASES, DATA

@@ -16,7 +16,7 @@ from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Python, Skip, Struct, Text
 from stateextract.columnar.layout import struct as struct_of
 from stateextract.columnar.layout.binary import BinaryArray
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.errors import FormatError, StateExtractError, UsageError, ValueRefusedError
 from stateextract.files.block import Block
 from stateextract.files.window import RangeSource, Window

@@ -12,7 +12,7 @@ import stateextract
 from serializers.connectors import COORDINATOR as FORMS_OF_COORDINATORS
 from serializers.connectors import FORMS
 from stateextract.job.execute import in_this_process
-from stateextract.job.manifest import Dataset
+from stateextract.job.output_manifest import Dataset
 from stateextract.job.run import run_job
 from stateextract.metadata.model import (
     ChannelPart,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.arrow.unite_schemas import cast_batch, merge_schemas
 
 Numbers = npt.NDArray[np.int64]
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stateextract.columnar.convert.pickles import unread_json
+from stateextract.columnar.convert.pickles_to_json import unread_json
 from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.errors import StateExtractError
 from stateextract.files.pickles import PickleNotes, pickle_json
@@ -64,7 +64,7 @@ class Conversion:
     notes: PickleNotes = field(default_factory=PickleNotes)
 
 
-class Source(Reader):
+class ElementReader(Reader):
     """The bytes of elements."""
 
     def __init__(self, data: bytes, conversion: Conversion) -> None:
@@ -82,7 +82,7 @@ class Element:
     """
 
     type: pa.DataType
-    read: Callable[[Source], Any]
+    read: Callable[[ElementReader], Any]
     form: str | None = None
     is_text: bool = False
 
@@ -147,7 +147,7 @@ def split(data: bytes, element: Element, conversion: Conversion) -> list[Any]:
         if len(data) % struct.calcsize(element.form):
             raise ValueError("a part of an element is left")
         return [number for (number,) in struct.iter_unpack(element.form, data)]
-    reader = Source(data, conversion)
+    reader = ElementReader(data, conversion)
     found = []
     try:
         while reader.remaining:
@@ -177,33 +177,33 @@ def _number(type_: pa.DataType, form: str) -> Element:
     return Element(type_, lambda reader: struct.unpack(form, reader.bytes(size, "a number"))[0], form)
 
 
-def _bytes(reader: Source) -> bytes:
+def _bytes(reader: ElementReader) -> bytes:
     return bytes(reader.bytes(reader.i32("a length"), "an element"))
 
 
-def _bool(reader: Source) -> bool:
+def _bool(reader: ElementReader) -> bool:
     flag = reader.u8("a boolean")
     if flag > 1:
         raise ValueError("no boolean")
     return flag == 1
 
 
-def _micros(reader: Source) -> int:
+def _micros(reader: ElementReader) -> int:
     millis, nanos = reader.i64("milliseconds"), reader.i32("nanoseconds")
     if not 0 <= nanos < 1_000_000:
         raise ValueError("no nanoseconds of a millisecond")
     return _in_64_bits(millis * 1000 + _floored(nanos, reader.conversion))
 
 
-def _instant(reader: Source) -> int | None:
+def _instant(reader: ElementReader) -> int | None:
     return _instant_of(reader, 1_000_000, lambda nanos: _floored(nanos, reader.conversion))
 
 
-def _fine_instant(reader: Source) -> int | None:
+def _fine_instant(reader: ElementReader) -> int | None:
     return _instant_of(reader, 1_000_000_000, lambda nanos: nanos)
 
 
-def _instant_of(reader: Source, per_second: int, below: Callable[[int], int]) -> int | None:
+def _instant_of(reader: ElementReader, per_second: int, below: Callable[[int], int]) -> int | None:
     seconds, nanos = reader.i64("seconds"), reader.i32("nanoseconds")
     if (seconds, nanos) == _NO_INSTANT:
         return None
@@ -221,7 +221,7 @@ def _floored(nanos: int, conversion: Conversion) -> int:
     return nanos // 1000
 
 
-def _time(reader: Source) -> str:
+def _time(reader: ElementReader) -> str:
     millis = reader.i32("milliseconds of the day")
     if not 0 <= millis < 86_400_000:
         raise ValueError("no time of day")
@@ -229,7 +229,7 @@ def _time(reader: Source) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
-def _window(reader: Source) -> dict[str, int]:
+def _window(reader: ElementReader) -> dict[str, int]:
     start, end = reader.i64("a window's start"), reader.i64("a window's end")
     if start > end:
         raise ValueError("a window that ends before it starts")
@@ -242,13 +242,13 @@ def _in_64_bits(number: int) -> int:
     return number
 
 
-def _pickle(reader: Source) -> str:
+def _pickle(reader: ElementReader) -> str:
     data, notes = _bytes(reader), reader.conversion.notes
     found = pickle_json(data, notes)
     return unread_json(data) if found is None else found
 
 
-def _decimal(reader: Source) -> Decimal:
+def _decimal(reader: ElementReader) -> Decimal:
     text = _bytes(reader).decode("ascii")
     if "_" in text or text != text.strip():  # which Python takes and never writes
         raise ValueError("no decimal")
@@ -258,10 +258,10 @@ def _decimal(reader: Source) -> Decimal:
         raise ValueError("no decimal") from None
 
 
-def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Source], dict[str, Any]]:
+def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[ElementReader], dict[str, Any]]:
     size = (2 + len(inner) + 7) // 8
 
-    def read(reader: Source) -> dict[str, Any]:
+    def read(reader: ElementReader) -> dict[str, Any]:
         mask = int.from_bytes(reader.bytes(size, "a row's mask"), "big")
         bits = [mask >> (8 * size - 1 - i) & 1 for i in range(8 * size)]
         if any(bits[2 + len(inner) :]):
@@ -275,21 +275,21 @@ def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Source], d
     return read
 
 
-def _tuple(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Source], dict[str, Any]]:
+def _tuple(names: Sequence[str], inner: Sequence[Element]) -> Callable[[ElementReader], dict[str, Any]]:
     return lambda reader: {name: element.read(reader) for name, element in zip(names, inner, strict=True)}
 
 
-def _list(element: Element, flags: bool) -> Callable[[Source], list[Any]]:
+def _list(element: Element, flags: bool) -> Callable[[ElementReader], list[Any]]:
     return lambda reader: [element.read(reader) if not flags or _bool(reader) else None for _ in range(_count(reader))]
 
 
-def _map(key: Element, value: Element) -> Callable[[Source], list[tuple[Any, Any]]]:
+def _map(key: Element, value: Element) -> Callable[[ElementReader], list[tuple[Any, Any]]]:
     return lambda reader: [
         (key.read(reader), None if _bool(reader) else value.read(reader)) for _ in range(_count(reader))
     ]
 
 
-def _count(reader: Source) -> int:
+def _count(reader: ElementReader) -> int:
     count = reader.i32("a count")
     if not 0 <= count <= reader.remaining:  # each takes a byte at least
         raise ValueError("no count")

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.convert import numbers
+from stateextract.columnar.convert import big_numbers
 from stateextract.columnar.convert.conversions import MORE
 from stateextract.columnar.convert.dates import date_text
 from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.convert.wire_columns import (
     Context,
-    Describe,
+    DescribeValue,
     Ints,
     Mask,
     bitmap,
@@ -167,7 +167,7 @@ def _list_array(type_: pa.DataType, like: pa.Array, offsets: npt.NDArray[np.int3
 # ---- instants
 
 
-def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: Context, describe: Describe) -> pa.Array:
+def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: Context, describe: DescribeValue) -> pa.Array:
     """Seconds since 1970 and nanoseconds (0 to 999,999,999) after them, as the type's unit."""
     per_second = _PER_SECOND[node.type.unit]
     step = _BILLION // per_second
@@ -344,9 +344,9 @@ def _strings(characters: npt.NDArray[np.uint8], lengths: Ints, valid: Mask) -> p
 
 
 CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, Context], pa.Array]]] = {
-    "labels": numbers.labels,
-    "big_integer": numbers.big_integer,
-    "big_decimal": numbers.big_decimal,
+    "labels": big_numbers.labels,
+    "big_integer": big_numbers.big_integer,
+    "big_decimal": big_numbers.big_decimal,
     "date": _date,
     "sql_timestamp": _sql_timestamp,
     "instant": _instant,
@@ -359,6 +359,6 @@ CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, Context], pa.Arr
     **dict.fromkeys(("day_ms", "day_us"), _day_units),
     "ms_micros": _ms_nanos,
     "ms_nanos": _ms_nanos,
-    "decimal": numbers.decimal,
+    "decimal": big_numbers.decimal,
     **MORE,
 }

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.convert.elements import Conversion, Element, parse_element, split, split_pickles
-from stateextract.columnar.convert.pickles import pickle_texts
+from stateextract.columnar.convert.pickles_to_json import pickle_texts
 from stateextract.errors import UsageError, ValueRefusedError
 
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")

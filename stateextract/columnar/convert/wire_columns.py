@@ -1,7 +1,7 @@
 """Columns of wire values: what of them is valid, their integers, and values that are wrong or do not fit.
 
 Rows that are null, or that lie below a null, may hold any bytes: a mask of the valid rows goes along, and nothing outside
-of it is looked at. For the conversions of ``logical.py`` and ``numbers.py``.
+of it is looked at. For the conversions of ``logical.py`` and ``big_numbers.py``.
 
 May import layouts, the policy, errors, numpy and pyarrow. Must not know of bytes' positions, files, numba.
 """
@@ -71,16 +71,16 @@ def column(type_: pa.DataType, numbers: npt.NDArray[Any], valid: Mask) -> pa.Arr
 
 # ---- values that are wrong, and values that do not fit
 
-Describe = Callable[[int], str]
+DescribeValue = Callable[[int], str]
 
 
-def require(right: Mask, valid: Mask, describe: Describe) -> None:
+def require(right: Mask, valid: Mask, describe: DescribeValue) -> None:
     wrong = valid & ~right
     if wrong.any():
         raise FormatError(f"invalid value: {describe(int(wrong.argmax()))}")
 
 
-def fitting(fits: Mask, valid: Mask, node: Logical, ctx: Context, describe: Describe) -> Mask:
+def fitting(fits: Mask, valid: Mask, node: Logical, ctx: Context, describe: DescribeValue) -> Mask:
     """The valid rows that fit: the others are refused, or counted and become null."""
     wrong = valid & ~fits
     if not wrong.any():

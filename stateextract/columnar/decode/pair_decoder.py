@@ -30,7 +30,7 @@ from stateextract.columnar.decode.decoder import (
 from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, SkippedValue, Struct
 from stateextract.columnar.program.operations import Program
-from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout, compile_pairs
+from stateextract.columnar.program.pair_programs import KEY_GROUP, PairLayout, compile_pairs
 from stateextract.columnar.value_reader import Empty, Leaf
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block

@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import pyarrow as pa
 
 from stateextract.columnar.convert.policy import ChangeCounts
-from stateextract.columnar.interpreter import binary as binary
+from stateextract.columnar.interpreter import binary_slots as binary
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,

@@ -1,4 +1,4 @@
-"""Operations on Kryo's values (``columnar/layout/kryo.py``).
+"""Operations on Kryo's values (``columnar/layout/kryo_plan.py``).
 
 What is not as the program has it stops with ``SLOW``: also what is wrong, which Python then says. Positions behind the end
 of the window are asked for one byte at a time, so that a length that is wrong asks for nothing.

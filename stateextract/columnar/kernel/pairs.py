@@ -1,4 +1,4 @@
-"""Operations on pairs of key and value, as canonical bodies and RocksDB have them (``columnar/program/pairs.py``)."""
+"""Operations on pairs of key and value, as canonical bodies and RocksDB have them (``columnar/program/pair_programs.py``)."""
 
 from __future__ import annotations
 

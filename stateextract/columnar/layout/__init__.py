@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from stateextract.columnar.layout.kryo import KryoPlan
+    from stateextract.columnar.layout.kryo_plan import KryoPlan
 
 
 @dataclass(frozen=True)
@@ -618,7 +618,7 @@ class Python(Layout):
         wire values of this layout, though the bytes are others. ``type`` is then its wire type.
     :param not_described: classes that values may have and of which nothing is known: a value of one cannot be decoded.
     :param uncertain: why else only a read shows whether all values can be decoded, one clause each.
-    :param plan: how the kernel reads most values (``kryo.py``). Each has a byte at least.
+    :param plan: how the kernel reads most values (``kryo_plan.py``). Each has a byte at least.
     :param faster: gives what decodes most values faster for the interpreter: of this layout and of what decodes all values,
         which it leaves the others to.
     """

@@ -1,7 +1,7 @@
 """What the compiler emits for Kryo's values of no fixed structure: columns of their class and of their content as JSON.
 
 Values of such places can hold each other in any order, so the code of each class is a routine, which is called. The texts
-are those of ``serializers/kryo/json.py``.
+are those of ``serializers/kryo/json_texts.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stateextract.columnar.layout.kryo import (
+from stateextract.columnar.layout.kryo_plan import (
     Absent,
     AnyOf,
     Between,

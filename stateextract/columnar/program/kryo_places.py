@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from stateextract.columnar.layout.kryo import (
+from stateextract.columnar.layout.kryo_plan import (
     AnyOf,
     ByClass,
     Choice,

@@ -1,4 +1,4 @@
-"""What the compiler emits for Kryo's values: their plans (``layout/kryo.py``), and what Python has decoded in their place.
+"""What the compiler emits for Kryo's values: their plans (``layout/kryo_plan.py``), and what Python has decoded in their place.
 
 A value is in the program twice. The kernel runs its plan; where it cannot, it stops, and when it comes to the value
 again Python has decoded it and has put what came out, as ``Python.plain`` has it, in its place (``decode/by_python.py``).
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from stateextract.columnar.layout import Python
-from stateextract.columnar.layout.kryo import (
+from stateextract.columnar.layout.kryo_plan import (
     Absent,
     AnyOf,
     Between,

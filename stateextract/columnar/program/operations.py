@@ -73,7 +73,7 @@ class Op(IntEnum):
     POJO = 34  #        c, t null, t declared, n, (tag or -1, constant, length, t) × n
     FAIL = 35  #        index into Program.undecodable
     FIXED = 36  #       c, width, little, flip    the rarer numbers
-    # Pairs of key and value, as canonical bodies and RocksDB have them (pairs.py).
+    # Pairs of key and value, as canonical bodies and RocksDB have them (pair_programs.py).
     PAIR = 37  #        n              both lengths; the key group's n bytes; what follows reads the key
     MARK = 40  #        n, c, level, t    as PAIR; if what tells rows apart is that of the row before: behind it, and
     #                                  as MARKED, go to t
@@ -119,7 +119,7 @@ class Op(IntEnum):
     MAP_VALUES = 77  #                 the section behind it
     MASKED_LIST = 78  # c, level, t    i32 count, null bits
     MASKED_ELEMENT = 79  # t           go to t if the element is null
-    # Kryo's values (layout/kryo.py), of which c is -1 where nothing is kept. What is none of these is SLOW.
+    # Kryo's values (layout/kryo_plan.py), of which c is -1 where nothing is kept. What is none of these is SLOW.
     KRYO = 80  #        kept, t        a value begins; to t if Python has decoded it; kept: columns take it
     SLOW = 81  #                       only Python reads what follows
     CLASS = 82  #       t null, n, bits, (class, constant, length, registered as or -1, bytes or -1, t, t) × n, place × 2^bits

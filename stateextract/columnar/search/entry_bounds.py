@@ -26,7 +26,7 @@ from stateextract.columnar.decode.decoder import KernelDecoder, Stop, is_guessed
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Number, Struct
 from stateextract.columnar.program.operations import Op, Program
-from stateextract.columnar.program.pairs import PairCompiler, PairLayout
+from stateextract.columnar.program.pair_programs import PairCompiler, PairLayout
 from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
 from stateextract.files.block import Block

@@ -10,16 +10,15 @@ Decides; reads nothing but the few bytes it asks for. Flink's classes: ``HeapSna
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
 from stateextract.errors import FormatError
+from stateextract.files.window import ReadAt
 
 KEY_GROUPS_SAVEPOINT, KEY_GROUPS_V2 = 7, 12
 
 SNAPPY_IDENTIFIER = b"\xff\x06\x00\x00sNaPpY"
-
-ReadAt = Callable[[int, int], bytes]
 
 
 class BodyKind(Enum):

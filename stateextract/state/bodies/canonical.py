@@ -4,7 +4,7 @@ Behind the head come the key groups that have data, each at its offset (0: it ha
 stream::
 
     u16   state id
-    repeat: pair                               pairs.py of ``columnar`` says what a pair is
+    repeat: pair                               pair_programs.py of ``columnar`` says what a pair is
             if its key's first bit is set:
                 u16   0xFFFF: end of the key group; else the state id of the pairs that follow
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.files.block import Block
 
 if TYPE_CHECKING:

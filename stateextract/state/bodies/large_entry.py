@@ -18,7 +18,7 @@ from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.layout import Field, List, Map, Number, Skip, Struct
-from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
+from stateextract.columnar.program.pair_programs import KEY_GROUP, PairLayout
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.block import Block
 from stateextract.files.window import Window

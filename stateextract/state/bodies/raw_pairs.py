@@ -20,11 +20,11 @@ import pyarrow as pa
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import Stop
 from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
-from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.files.block import Block
 from stateextract.state.row_layout import RowLayout
 from stateextract.state.state_columns import ReadOptions, certainly_undecodable, raw_schema
-from stateextract.state.windows import window_values
+from stateextract.state.window_columns import window_values
 
 _BYTES = 8 << 20  # of pairs, that are gathered for one batch
 _ROWS = 1 << 14

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.job.execute import in_this_process
-from stateextract.job.manifest import parse_manifest
 from stateextract.job.output import Output, open_output
+from stateextract.job.output_manifest import parse_manifest
 from stateextract.job.run import run_job
 from stateextract.options import JobOptions
 from tests.conftest import ROOT

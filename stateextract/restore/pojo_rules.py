@@ -19,7 +19,7 @@ from stateextract.outcome import Verdict
 from stateextract.restore.answers import Answer, Findings, Phase
 
 if TYPE_CHECKING:
-    from stateextract.restore.compare import Comparer
+    from stateextract.restore.compare_serializers import Comparer
 
 
 def pojos(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, at: str) -> Answer:

@@ -18,14 +18,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from stateextract.diff.diff_plan import DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
+from stateextract.diff.diff_task import DiffRunner
 from stateextract.diff.pairing import compile_once
-from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.summary import NOT_COMPARED, DiffCounts
-from stateextract.diff.task import DiffRunner
 from stateextract.job.commit import Commit, open_commit, publishing
 from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
-from stateextract.job.manifest import Dataset, Job, Manifest, describe_schema
 from stateextract.job.output import open_output, refuse_inside
+from stateextract.job.output_manifest import Dataset, Job, Manifest, describe_schema
 from stateextract.job.run import by_folder, empty_file
 from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
@@ -174,7 +174,7 @@ def run_diff(
     :param before: reads the earlier one; :param after: the later one, and says how Parquet is written.
     :param execute: runs the tasks.
     :param output: folder for datasets of changes; ``None``: changes are only counted.
-    :param on_headers: as of :func:`stateextract.diff.plan.make_diff_plan`.
+    :param on_headers: as of :func:`stateextract.diff.diff_plan.make_diff_plan`.
     :raises StateExtractError: then nothing was published.
     """
     plan = make_diff_plan(before, after, options, on_headers=on_headers)

@@ -22,11 +22,11 @@ from stateextract.errors import StateExtractError, UsageError
 from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import BACKENDS, Release
-from stateextract.restore.classes import JobClasses
-from stateextract.restore.job import JobOperator, Jobs, NewJob, Report, StateCheck, operators_of, release_of
+from stateextract.restore.job_classes import JobClasses
+from stateextract.restore.two_jobs import JobOperator, Jobs, NewJob, Report, StateCheck, operators_of, release_of
 from stateextract.restore.whole_job import check_jobs
-from stateextract.snapshot.describe import read_classes
 from stateextract.snapshot.headers import StateScope
+from stateextract.snapshot.known_classes import read_classes
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.state.counters import Counters
 from stateextract.state.plan_names import queries_of_plan

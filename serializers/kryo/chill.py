@@ -17,10 +17,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.kryo import wire
-from serializers.kryo.containers import Factory, empty
+from serializers.kryo.collection_bodies import Factory, empty
 from serializers.kryo.fields import as_text
 from serializers.kryo.forms import Entries, Holder, Items, Parts, Single
-from serializers.kryo.reader import Body, Form, Generics, Kryo, NotDirectError, Type
+from serializers.kryo.kryo_reader import Body, Form, Generics, Kryo, NotDirectError, Type
+from serializers.kryo.kryo_values import Char, Long, Obj, objects
 from serializers.kryo.scala_names import (
     ARRAYS,
     BIT_SETS,
@@ -35,7 +36,6 @@ from serializers.kryo.scala_names import (
     SORTED_SET,
     WRAPPERS,
 )
-from serializers.kryo.values import Char, Long, Obj, objects
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 

@@ -5,7 +5,7 @@ A value has no length, so a class whose layout is not known ends the reading wit
 a class has is looked up once and kept as a :class:`Type`; ``bodies.py`` has the well-known ones, ``fields.py`` those that
 are written field by field.
 
-What comes out are values (``values.py``) or, of a :class:`Kryo` that ``writes`` JSON, the texts of values.
+What comes out are values (``kryo_values.py``) or, of a :class:`Kryo` that ``writes`` JSON, the texts of values.
 
 Kryo's classes: ``Kryo``, ``util.DefaultClassResolver``, ``util.MapReferenceResolver``. Executes nothing, imports no class
 that the bytes name. Knows no Arrow types.

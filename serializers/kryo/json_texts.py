@@ -29,9 +29,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.kryo import jackson
-from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
+from serializers.kryo.kryo_values import Byte, Char, Float, Long, Obj, Short
 from serializers.protobuf import whole_json
-from serializers.texts import (
+from serializers.time_texts import (
     date_time_text,
     duration_text,
     instant_text,

@@ -13,9 +13,9 @@ from typing import Any, Final
 from serializers.javatypes import JavaType
 from serializers.kryo import wire
 from serializers.kryo.forms import Entries, Fill, Holder, Items, Single
-from serializers.kryo.json import PLAIN
-from serializers.kryo.reader import Body, Form, Generics, Kryo
-from serializers.kryo.values import Char, Float, Long, Short
+from serializers.kryo.json_texts import PLAIN
+from serializers.kryo.kryo_reader import Body, Form, Generics, Kryo
+from serializers.kryo.kryo_values import Char, Float, Long, Short
 from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 

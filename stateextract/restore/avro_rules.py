@@ -19,7 +19,7 @@ from stateextract.outcome import Verdict
 from stateextract.restore.answers import Answer, Phase
 
 if TYPE_CHECKING:
-    from stateextract.restore.compare import Comparer
+    from stateextract.restore.compare_serializers import Comparer
 
 _GENERIC: Final = "org.apache.avro.generic.GenericRecord"
 _WIDER: Final = {

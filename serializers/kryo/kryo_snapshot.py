@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from serializers.context import Flavour
-from serializers.kryo.reader import Registrations
+from serializers.kryo.kryo_reader import Registrations
 from serializers.kryo.scala_names import REGISTERED
 from serializers.registry import SerializerSnapshot
 from serializers.snapshots import check_version, linked_optional_map

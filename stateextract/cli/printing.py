@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from stateextract.cli.options import Settings
+from stateextract.cli.common_options import Settings
 from stateextract.screen import UNLIMITED, Cell, Screen, TextTable
 
 

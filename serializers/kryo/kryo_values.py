@@ -33,7 +33,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from serializers.kryo.reader import Body, Kryo
+    from serializers.kryo.kryo_reader import Body, Kryo
     from serializers.kryo.wire import Input
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
+from serializers.kryo.kryo_values import Byte, Char, Float, Long, Obj, Short
 from serializers.kryo.wire import Input
 from stateextract.errors import UndecodableError
 from stateextract.files.javastream import (
@@ -27,7 +27,7 @@ from stateextract.files.javastream import (
 from stateextract.files.reader import Reader
 
 if TYPE_CHECKING:
-    from serializers.kryo.reader import Body, Generics, Kryo
+    from serializers.kryo.kryo_reader import Body, Generics, Kryo
 
 LIMITS = JavaLimits(depth=60, values=200_000)
 

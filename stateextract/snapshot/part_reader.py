@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from serializers import DescribeContext, load_plugins
-from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.arrow.unite_schemas import cast_batch
 from stateextract.columnar.convert.elements import Conversion
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.convert.type_overrides import apply_overrides, parse_override
@@ -28,12 +28,12 @@ from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
 from stateextract.options import JobOptions
 from stateextract.snapshot.content import KnownHeaders, read_header
-from stateextract.snapshot.files import SnapshotFiles, with_header
 from stateextract.snapshot.headers import StateFile
+from stateextract.snapshot.open_files import SnapshotFiles, with_header
+from stateextract.snapshot.overridden_columns import OverrideTexts
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
-from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import KeyedHeader

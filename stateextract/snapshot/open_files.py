@@ -1,6 +1,7 @@
 """The files of one snapshot, open for reading: state files, databases, logs of changes, and the location of errors.
 
-The only reader of state files. The Python API uses it with the files of an inventory, ``reader.py`` with the parts of a plan.
+The only reader of state files. The Python API uses it with the files of an inventory, ``part_reader.py`` with the parts of a
+plan.
 """
 
 from __future__ import annotations

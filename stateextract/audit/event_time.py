@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stateextract.audit.document import OperatorDocument, StateDocument, Times
-from stateextract.audit.measure.state import StateStatistics
+from stateextract.audit.measure.state_statistics import StateStatistics
 from stateextract.columnar.arrow.json_values import iso_timestamp
 
 WATERMARK, WINDOW, TIMER, LAST_ACCESS = "watermark", "window start", "timer", "last access"

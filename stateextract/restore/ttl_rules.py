@@ -12,7 +12,7 @@ from serializers.ttl import is_ttl
 from stateextract.restore.answers import Answer
 
 if TYPE_CHECKING:
-    from stateextract.restore.compare import Comparer
+    from stateextract.restore.compare_serializers import Comparer
 
 
 def switched(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, at: str) -> Answer:

@@ -24,7 +24,7 @@ from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
 from serializers.scalars import BASE
 from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT, RUNTIME
 from stateextract.restore.answers import Release
-from stateextract.restore.classes import JobClasses
+from stateextract.restore.job_classes import JobClasses
 
 _MAX_DEPTH: Final = 30
 _BOXES: Final = {"Integer": "Int", "Character": "Char"}

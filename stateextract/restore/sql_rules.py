@@ -16,7 +16,7 @@ from serializers.sql_type import LogicalType
 from stateextract.restore.answers import Answer
 
 if TYPE_CHECKING:
-    from stateextract.restore.compare import Comparer
+    from stateextract.restore.compare_serializers import Comparer
 
 TYPES: Final = frozenset({"types", "java", "data_type"})
 """Details that are Java objects."""

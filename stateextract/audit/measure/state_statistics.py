@@ -1,7 +1,7 @@
 """Statistics of one state, of as many of its rows as were added: one pass over Arrow batches, in bounded memory.
 
-Parts of a state (files, tasks) are put together by ``merge``, in any order and with the same outcome. ``statistics.py`` makes
-the document of them. Knows batches as ``state/state_columns.py`` makes them; opens nothing.
+Parts of a state (files, tasks) are put together by ``merge``, in any order and with the same outcome. ``make_statistics.py``
+makes the document of them. Knows batches as ``state/state_columns.py`` makes them; opens nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.audit.document import Big, ColumnDocument, Distinct
+from stateextract.audit.measure.ages import TimeStatistics
 from stateextract.audit.measure.column_statistics import ColumnStatistics, add_all, column_paths, parts
 from stateextract.audit.measure.distinct import Smallest
 from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
@@ -25,7 +26,6 @@ from stateextract.audit.measure.measured_arrays import Sizer, list_parts, raw_va
 from stateextract.audit.measure.owners import OwnerSketch, RowOwners, Rows
 from stateextract.audit.measure.sample import ALL_HASHES, Sample, quantiles_of, rank_error
 from stateextract.audit.measure.selected_rows import Batch, Few, bounds_of, compiled
-from stateextract.audit.measure.times import TimeStatistics
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.columnar.arrow.numpy_views import Numbers, is_list, offsets_of
 

@@ -17,14 +17,14 @@ import pyarrow as pa
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.convert.text import as_text
 from stateextract.diff.compare import compare
+from stateextract.diff.diff_plan import DiffContext, DiffState, DiffUnit, diff_units, of_key_groups
 from stateextract.diff.incremental import segments
-from stateextract.diff.plan import DiffContext, DiffState, DiffUnit, diff_units, of_key_groups
 from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.summary import DiffCounts
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.job.salvage import Attempt, salvage
+from stateextract.snapshot.part_reader import open_reader
 from stateextract.snapshot.parts import OperatorTargets, Part
-from stateextract.snapshot.reader import open_reader
 from stateextract.snapshot.reading import choice_of
 from stateextract.state.bodies.differing import differing_rows
 from stateextract.state.counters import Counters

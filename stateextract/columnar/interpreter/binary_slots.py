@@ -1,4 +1,4 @@
-"""The interpreter's part for SQL's binary format (``binary.py``): sections, and the slots in them.
+"""The interpreter's part for SQL's binary format (``layout/binary.py``): sections, and the slots in them.
 
 ``section`` is called for a node outside of a section, where a length comes first; ``_slot`` for a node in a slot.
 Both end in the function of ``CONTENTS`` for that node, with a reader of exactly the section's bytes. What goes on beyond

@@ -16,10 +16,10 @@ from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Status, Verdict
 from stateextract.restore.answers import Backend, Findings, Phase, Release, Remark, worst
 from stateextract.restore.by_classes import ByClasses
-from stateextract.restore.classes import JobClasses
 from stateextract.restore.declarations import Declarations, read_declarations
 from stateextract.restore.derive import Derivation
-from stateextract.restore.extract import Extractor
+from stateextract.restore.job_classes import JobClasses
+from stateextract.restore.type_extractor import Extractor
 from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.header import KeyedHeader, StateMeta

@@ -7,11 +7,11 @@ scalars, dates, windows      one serializer, or incompatible: there is no wideni
 tuple, row, array, list, …   the same number of parts, and the worst answer of them
 tuple, array, case class     the same class, too
 enum                         a superset of the constants in any order; a removed one is refused
-POJO, record                 ``pojo.py``
-Avro                         ``avro.py``
-Kryo                         ``kryo.py``: the class; fields only by class files
-SQL's rows                   ``sql.py``: the same types; names are not recorded
-time to live                 ``ttl.py``: on and off is a migration from 2.3 on, incompatible in 1.x
+POJO, record                 ``pojo_rules.py``
+Avro                         ``avro_rules.py``
+Kryo                         ``kryo_rules.py``: the class; fields only by class files
+SQL's rows                   ``sql_rules.py``: the same types; names are not recorded
+time to live                 ``ttl_rules.py``: on and off is a migration from 2.3 on, incompatible in 1.x
 everything else              the same content, or not known
 ===========================  =====================================================================
 
@@ -30,10 +30,10 @@ from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, find_seriali
 from serializers.ttl import is_ttl, unwrapped
 from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT, RUNTIME
 from stateextract.outcome import Verdict
-from stateextract.restore import avro, kryo, pojo, sql, ttl
+from stateextract.restore import avro_rules, kryo_rules, pojo_rules, sql_rules, ttl_rules
 from stateextract.restore.answers import Answer, Backend, Findings, Release
-from stateextract.restore.classes import JobClasses
-from stateextract.restore.extract import Extractor
+from stateextract.restore.job_classes import JobClasses
+from stateextract.restore.type_extractor import Extractor
 
 Rule = Callable[["Comparer", SerializerSnapshot, SerializerSnapshot, str], Answer]
 
@@ -73,7 +73,7 @@ class Comparer:
         """What Flink answers for the part at ``at``; what is found goes to the findings."""
         new, old = unwrapped(new), unwrapped(old)
         if is_ttl(new) != is_ttl(old):
-            return ttl.switched(self, new, old, at)
+            return ttl_rules.switched(self, new, old, at)
         if new.is_unknown or old.is_unknown:
             return self._unreadable(new, old, at)
         if new.class_name != old.class_name and {new.class_name, old.class_name} - set(AVRO_SNAPSHOTS):
@@ -82,8 +82,8 @@ class Comparer:
         rule = _FAMILIES.get(old.class_name)
         if rule is not None:
             return rule(self, new, old, at)
-        if sql.TYPES & old.details.keys():
-            return sql.rows(self, new, old, at)
+        if sql_rules.TYPES & old.details.keys():
+            return sql_rules.rows(self, new, old, at)
         if self.same_job and new == old:
             return Answer.AS_IS
         if not old.class_name.startswith(_FLINK) or find_serializer(old.class_name) is None:
@@ -189,10 +189,10 @@ def _row(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, a
 
 
 _FAMILIES: dict[str, Rule] = {
-    POJO_SNAPSHOT: pojo.pojos,
-    KRYO_SNAPSHOT: kryo.generic,
+    POJO_SNAPSHOT: pojo_rules.pojos,
+    KRYO_SNAPSHOT: kryo_rules.generic,
     ENUM_SNAPSHOT: _enum,
     _ROW: _row,
-    **dict.fromkeys(AVRO_SNAPSHOTS, avro.schemas),
+    **dict.fromkeys(AVRO_SNAPSHOTS, avro_rules.schemas),
 }
 """Snapshot classes with rules of their own."""

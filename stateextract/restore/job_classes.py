@@ -14,7 +14,7 @@ from serializers.classfile import ClassShape, read_shape
 from serializers.javatypes import PRIMITIVES, parse_type
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.class_path import ClassFile, class_files
+from stateextract.snapshot.class_path import UnreadClass, class_files
 
 MAX_CLASSES: Final = 400_000
 _MAX_LINEAGE: Final = 100
@@ -44,7 +44,7 @@ class JobClasses:
 
     def __init__(self, locations: Sequence[str], store: Store) -> None:
         self.locations = tuple(locations)
-        self._files: dict[str, tuple[str, ClassFile]] = {}
+        self._files: dict[str, tuple[str, UnreadClass]] = {}
         self._shapes: dict[str, ClassShape | None] = {}
         for location in locations:
             for file in class_files(location, store):

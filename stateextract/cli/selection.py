@@ -1,6 +1,6 @@
 """What commands read: the options of those that open a snapshot, and which operator and state are selected.
 
-The options are the extract job's (``options.py``) under the same names, with the same meaning and defaults; a job file
+The options are the extract job's (``common_options.py``) under the same names, with the same meaning and defaults; a job file
 given with ``--config`` sets them too, the command line wins. Imports nothing heavy before a snapshot is opened.
 """
 

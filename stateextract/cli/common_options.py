@@ -1,4 +1,4 @@
-"""Options that all commands have, each written once. Those of commands that open a snapshot are in ``reading.py``.
+"""Options that all commands have, each written once. Those of commands that open a snapshot are in ``selection.py``.
 
 Imports click and ``doors`` only, so that the command line starts quickly.
 """

@@ -15,10 +15,10 @@ from serializers.classes import ClassModel
 from serializers.javatypes import JavaType, parse_type
 from serializers.registry import SerializerSnapshot
 from stateextract.restore.answers import Answer, Release
-from stateextract.restore.classes import JobClasses, is_library
+from stateextract.restore.job_classes import JobClasses, is_library
 
 if TYPE_CHECKING:
-    from stateextract.restore.compare import Comparer
+    from stateextract.restore.compare_serializers import Comparer
 
 GONE_IN_2: Final = b"SpecificInstanceCollectionSerializerForArrayList"
 """Part of the name of a serializer that Flink 1 registers where it finds Avro, and that Flink 2 has not."""

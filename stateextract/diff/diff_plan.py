@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from serializers import DescribeContext
+from stateextract.diff.comparable_types import hidden_at, merged
 from stateextract.diff.compare import Comparison, comparison
-from stateextract.diff.coordinators import CoordinatorPair, coordinator_pairs
+from stateextract.diff.coordinator_state import CoordinatorPair, coordinator_pairs
 from stateextract.diff.incremental import LOOKUP, Sharing, reason_for_full, sharing_of
 from stateextract.diff.schemas import RETYPED, SchemaChange, merged_schema, schema_changes
-from stateextract.diff.shapes import hidden_at, merged
 from stateextract.diff.snapshot_states import SnapshotStates
 from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError

@@ -26,10 +26,10 @@ from stateextract.audit.document import (
     Totals,
     Ttl,
 )
+from stateextract.audit.event_time import clock_note, judged
+from stateextract.audit.measure.ages import TimeStatistics
 from stateextract.audit.measure.owners import owners_of
-from stateextract.audit.measure.state import MeasureOptions, StateStatistics
-from stateextract.audit.measure.times import TimeStatistics
-from stateextract.audit.progress import clock_note, judged
+from stateextract.audit.measure.state_statistics import MeasureOptions, StateStatistics
 from stateextract.errors import UsageError
 from stateextract.job.execute import Execute, on_this_machine
 from stateextract.job.plan import Plan, PlannedState, make_plan
