@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Flag, auto
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypedDict
 
@@ -485,6 +486,11 @@ def python_name(f: dataclasses.Field[Any]) -> str:
     return f.metadata["python"] or f.name
 
 
+@cache
+def _keywords(used_by: UsedBy) -> dict[str, dataclasses.Field[Any]]:
+    return {python_name(f): f for f in fields() if f.metadata["used_by"] & used_by}
+
+
 def from_keywords(
     snapshot: str, given: Mapping[str, Any], used_by: UsedBy = UsedBy.PYTHON, function: str = "open_snapshot"
 ) -> JobOptions:
@@ -494,7 +500,7 @@ def from_keywords(
 
     :raises TypeError: for a name that is unknown; :raises UsageError: for a value that is wrong.
     """
-    known = {python_name(f): f for f in fields() if f.metadata["used_by"] & used_by}
+    known = _keywords(used_by)
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:

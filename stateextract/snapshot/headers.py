@@ -183,7 +183,8 @@ class HeaderReader:
         with ThreadPoolExecutor(max_workers=max(1, min(threads, len(work))), thread_name_prefix="heads") as pool:
             on_headers(0, len(work))
             looked_at = []
-            for found in pool.map(self._look, work):
+            # A thread takes longer to start than a header to read.
+            for found in (map if len(work) < 2 else pool.map)(self._look, work):
                 looked_at.append(found)
                 on_headers(len(looked_at), len(work))
         self._find_keys([one for one in looked_at if not isinstance(one, list)])
