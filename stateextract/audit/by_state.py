@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from stateextract.audit.collect import Collected, Key, StatisticsRunner, Work
 from stateextract.audit.document import OperatorDocument, StateDocument, Statistics
-from stateextract.audit.make_statistics import (
+from stateextract.audit.statistics import (
     StatisticsOptions,
     finalize,
     measured,
@@ -100,7 +100,7 @@ def plan_by_state(
     statistics_options: StatisticsOptions | None = None,
     by_operator: bool = False,
 ) -> StatesPlan:
-    """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.make_statistics.statistics`.
+    """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.statistics.statistics`.
 
     :param by_operator: a task reads all states of an operator.
     """

@@ -21,7 +21,7 @@ from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
-    from stateextract.audit.make_statistics import StatisticsOptions
+    from stateextract.audit.statistics import StatisticsOptions
     from stateextract.options import JobOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,7 +82,7 @@ def make_statistics_options(as_of: str | None, ttls: Iterable[str], top: int) ->
 
     :raises UsageError: for one that cannot be right.
     """
-    from stateextract.audit.make_statistics import StatisticsOptions
+    from stateextract.audit.statistics import StatisticsOptions
 
     by_name = times_to_live(ttls, "--ttl")
     return StatisticsOptions(None if as_of is None else moment(as_of, "--as-of"), by_name, top)
@@ -134,7 +134,7 @@ def measured(options: JobOptions, statistics_options: StatisticsOptions, workers
 
     :raises StateExtractError: where the snapshot cannot be read.
     """
-    from stateextract.audit.make_statistics import statistics
+    from stateextract.audit.statistics import statistics
     from stateextract.columnar.arrow.without_pandas import without_pandas
     from stateextract.job.execute import on_this_machine
 

@@ -21,7 +21,7 @@ from stateextract.audit.collect import StatisticsRunner
 from stateextract.audit.document import OperatorDocument, Statistics
 from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
-from stateextract.audit.make_statistics import StatisticsOptions
+from stateextract.audit.statistics import StatisticsOptions
 from stateextract.columnar.arrow.unite_schemas import cast_batch
 from stateextract.errors import leaving
 from stateextract.snapshot.coverage import CoverageEntry

@@ -1,6 +1,6 @@
 """Statistics on Spark: its tasks read the splits, the driver puts together what they found.
 
-The same statistics as ``stateextract stats`` gives (``audit/make_statistics.py``); only who reads is another.
+The same statistics as ``stateextract stats`` gives (``audit/statistics.py``); only who reads is another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from stateextract.audit.document import Statistics
 from stateextract.audit.history import table_of
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.options import JobOptions
 from stateextract.spark.job import spark_executor
 

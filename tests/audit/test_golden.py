@@ -11,7 +11,7 @@ import pytest
 
 from stateextract import open_snapshot
 from stateextract.audit.document import OperatorDocument, StateDocument, Statistics
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.job.execute import in_this_process, processes
 from stateextract.options import JobOptions
 from tests.audit.brute import check_state

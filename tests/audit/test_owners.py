@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from stateextract import open_snapshot
 from stateextract.audit.document import OperatorDocument, Owners
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
 from stateextract.audit.measure import owners
 from stateextract.audit.measure import selected_rows as rows
 from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.owners import BYTES, ENTRY, ERROR, ROWS, Counted, owners_of
 from stateextract.audit.measure.state_statistics import MeasureOptions, StateStatistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.options import JobOptions
 from tests.audit.brute import MEASURED, plain, size

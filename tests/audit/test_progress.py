@@ -12,8 +12,8 @@ import pytest
 from stateextract import open_snapshot
 from stateextract.audit.document import Times, Ttl
 from stateextract.audit.event_time import LAST_ACCESS, TIMER, WATERMARK, WINDOW, clock_note, judged
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
 from stateextract.audit.measure.state_statistics import MeasureOptions, StateStatistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.options import JobOptions
 from tests.audit.brute import plain
 from tests.audit.test_document import DOCUMENT, STATE

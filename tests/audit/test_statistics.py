@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateextract.audit.document import Skew, Statistics
-from stateextract.audit.make_statistics import StatisticsOptions, _skew, statistics
+from stateextract.audit.statistics import StatisticsOptions, _skew, statistics
 from stateextract.errors import UsageError
 from stateextract.job.execute import in_this_process
 from stateextract.metadata.model import MasterState

@@ -10,7 +10,7 @@ import pytest
 
 from stateextract.audit.document import Statistics
 from stateextract.audit.durations import milliseconds, moment, text_duration
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.cli import run
 from stateextract.errors import UsageError
 from stateextract.options import JobOptions

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from stateextract.audit.make_statistics import plan_statistics
+from stateextract.audit.statistics import plan_statistics
 from stateextract.columnar.compiled.compile import Kernel
 from stateextract.columnar.compiled.engines import SMALL, TINY, engine_for
 from stateextract.diff.diff_plan import DiffOptions, make_diff_plan

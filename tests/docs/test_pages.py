@@ -37,7 +37,7 @@ def test_examples(name: str, spark: Any, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "110")
     # The times of a checkout's files are those of the checkout.
-    monkeypatch.setattr("stateextract.audit.make_statistics._taken", lambda plan: 3_600_000 * plan.metadata.checkpoint_id)
+    monkeypatch.setattr("stateextract.audit.statistics._taken", lambda plan: 3_600_000 * plan.metadata.checkpoint_id)
     examples = Examples({"spark": spark}, {"console": stateextract}, {OUT: str(tmp_path / "out")})
     try:
         examples.run(ROOT / name)

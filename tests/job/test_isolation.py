@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stateextract.audit.make_statistics import statistics
+from stateextract.audit.statistics import statistics
 from stateextract.changelog import replay
 from stateextract.diff.diff_plan import DiffOptions
 from stateextract.diff.diff_run import run_diff

@@ -13,7 +13,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from stateextract.audit.document import StateDocument, Statistics
 from stateextract.audit.durations import times_to_live
 from stateextract.audit.history import SCHEMA, table_of
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError, UsageError
 from stateextract.job.execute import in_this_process
 from stateextract.options import JobOptions

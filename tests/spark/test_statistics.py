@@ -9,7 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from stateextract.audit.history import SCHEMA, table_of
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.diff import DiffOptions, run_diff
 from stateextract.errors import FormatError
 from stateextract.job.execute import in_this_process

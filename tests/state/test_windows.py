@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
-from stateextract.audit.make_statistics import StatisticsOptions, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import run_job

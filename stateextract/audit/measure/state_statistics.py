@@ -1,6 +1,6 @@
 """Statistics of one state, of as many of its rows as were added: one pass over Arrow batches, in bounded memory.
 
-Parts of a state (files, tasks) are put together by ``merge``, in any order and with the same outcome. ``make_statistics.py``
+Parts of a state (files, tasks) are put together by ``merge``, in any order and with the same outcome. ``statistics.py``
 makes the document of them. Knows batches as ``state/state_columns.py`` makes them; opens nothing.
 """
 
