@@ -68,7 +68,7 @@ def entry_of(name: str, digits: str, data: bytes | None, removed: str | None = N
     try:
         handle = parse_entry(data or b"")
     except StateExtractError as error:
-        return StoreEntry(name, id_, skipped=f"the entry is not a state handle: {error.message}")
+        return StoreEntry(name, id_, skipped=f"entry is no handle: {error.message}")
     if handle.marked:
         return StoreEntry(name, id_, skipped="marked for deletion")
     return StoreEntry(name, id_, handle)

@@ -211,7 +211,9 @@ def test_numbers_of_more_than_a_block(type_: pa.DataType, skipped: int) -> None:
 @contextmanager
 def without_kernel() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("distinct", "column_statistics", "measured_arrays", "state", "selected_rows", "largest", "owners"):
+        for module in (
+            "distinct", "column_statistics", "measured_arrays", "state_statistics", "selected_rows", "largest", "owners",
+        ):  # fmt: skip
             patch.setattr(f"stateextract.audit.measure.{module}.compiled", lambda size: None)
         yield
 

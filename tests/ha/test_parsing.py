@@ -216,7 +216,7 @@ def test_names_that_are_no_ids_are_left_aside() -> None:
 
 def test_a_node_without_data_is_no_handle() -> None:
     (store,) = stores_of_znodes({f"/flink/default/jobs/{JOB}/checkpoints/{FOUR}": None})
-    reason = "the entry is not a state handle: the data ends inside the header of a Java object stream"
+    reason = "entry is no handle: the data ends inside the header of a Java object stream"
     assert store.entries[0].skipped == reason
 
 
