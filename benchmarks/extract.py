@@ -101,6 +101,7 @@ def job(session: Any, snapshot: Path, output: Path, *more: str) -> Cost:
     """Extract a snapshot."""
     shutil.rmtree(output, ignore_errors=True)
     options = parse_arguments(["--snapshot", str(snapshot), "--output", str(output), *more])
+    os.sync()  # or the system writes files of before while this is measured
     start, processor = time.perf_counter(), processor_time()
     outcome = extract(options, None, session)
     taken = Cost(time.perf_counter() - start, processor_time() - processor)
@@ -139,6 +140,7 @@ def bare_write(output: Path, folder: Path, as_the_job: bool) -> Cost:
         target.mkdir(exist_ok=True)
         arguments = (files[half::2], str(target), as_the_job, barrier, costs)
         processes.append(context.Process(target=bare, args=arguments))
+    os.sync()
     for process in processes:
         process.start()
     both = [costs.get(), costs.get()]

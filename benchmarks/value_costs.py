@@ -36,7 +36,7 @@ def snapshot(folder: Path, shape: str, form: str, size: int) -> None:
         state = State("s", [Entry(0, i64(1), [i64(n) for n in range(size // 8)])], "LIST", list_of(LONG))
     else:
         state = State("s", [Entry(0, i64(1), [(i64(n), i64(n)) for n in range(size // 17)])], "MAP", map_of(LONG, LONG))
-    handle = WRITERS[form](Keyed([state], groups=range(1), max_parallelism=1))
+    handle = WRITERS[form](Keyed([state], groups=range(4), max_parallelism=4))
     assert isinstance(handle, KeyGroupsHandle)
     assert isinstance(handle.stream, InlineHandle)
     file = folder / "state"

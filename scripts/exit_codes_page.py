@@ -23,7 +23,7 @@ A command takes the status of every state that you selected. `no state` and `not
 
 `validate` checks the snapshot, so one state that is `damaged`, `missing` or `unreadable` makes its exit code 1.
 
-If a command has written its result (`extract`, `history`, `report`, and `diff`, `stats` and `check` with `--output`), the exit
+If a command has written its result (`extract`, `history`, `report`, and `diff`, `stats`, `audit` and `check` with `--output`), the exit
 code is that of the result. It does not change if standard output is full or closed: then only the printed report is missing,
 and for a full one the command prints a warning on standard error. All other commands end with 1 or 141 in this case.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.time_texts import as_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Text
 from stateextract.files.reader import Reader
@@ -47,3 +46,12 @@ def leaf_of(layout: Layout, read: Callable[[Reader, Any, ChangeCounts], Any]) ->
 def text_leaf(read: Callable[[Reader], bytes]) -> Python:
     """Texts of UTF-8."""
     return leaf_of(Text("utf8"), lambda reader, inner, counts: as_text(read(reader), inner, counts))
+
+
+def as_text(raw: bytes, inner: Layout, counts: ChangeCounts) -> Any:
+    """The wire value of UTF-8: text, or the bytes where texts are binary."""
+    if isinstance(inner, Text) and inner.as_binary:
+        return raw
+    text = raw.decode("utf-8", "replace")
+    counts.malformed_utf8 += text.count("�") - raw.count("�".encode())
+    return text

@@ -18,11 +18,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from serializers.leaves import leaf_of
+from serializers.leaves import as_text, leaf_of
 from serializers.protobuf import ProtobufTypes, parse_message
 from serializers.registry import SerializerSnapshot, register
 from serializers.snapshots import check_version
-from serializers.time_texts import as_text
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
     Bool,

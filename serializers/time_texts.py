@@ -5,11 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from stateextract.columnar.convert.dates import civil_date, date_text, year_text
-from stateextract.columnar.convert.policy import ChangeCounts
-from stateextract.columnar.layout import Layout, Text
 
 _TWO: Final = tuple(f"{n:02}" for n in range(60))
 _MINUTES: Final = tuple(f"{n // 60:02}:{n % 60:02}" for n in range(24 * 60))
@@ -108,12 +106,3 @@ def shortest_single(value: float) -> str:
         if struct.pack(">f", float(text)) == struct.pack(">f", value):
             return repr(float(text))
     return repr(float(value))
-
-
-def as_text(raw: bytes, inner: Layout, counts: ChangeCounts) -> Any:
-    """The wire value of UTF-8: text, or the bytes where texts are binary."""
-    if isinstance(inner, Text) and inner.as_binary:
-        return raw
-    text = raw.decode("utf-8", "replace")
-    counts.malformed_utf8 += text.count("�") - raw.count("�".encode())
-    return text

@@ -37,7 +37,8 @@ def exit_code_of(error: BaseException | None) -> ExitCode:
 
 def silence_stdout() -> None:
     """What is still in the buffer of standard output must not fail again when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def printing_about_a_result(complain: Callable[[str], object], written: bool = T
             raise
         silence_stdout()
         if not isinstance(error, BrokenPipeError):
-            complain(f"Warning: the result is written, but standard output fails: {error.strerror}.")
+            complain(f"Warning: the result is written, but standard output fails: {error.strerror or error}.")
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Connector payloads: what sources and sinks keep as bytes, in operator state of ``byte[]`` and in their coordinators.
 
-``forms`` has what a payload may be and when one is named, ``payload_parts`` what it is made of; each family of connectors is a
-module that registers its forms; ``payloads`` and ``coordinators`` read the states. The bytes themselves are always kept, in
-the column ``bytes``.
+``payload_forms`` has what a payload may be and when one is named, ``payload_parts`` what it is made of; each family of
+connectors is a module that registers its forms; ``payloads`` and ``coordinators`` read the states. The bytes themselves are
+always kept, in the column ``bytes``.
 
 To add a connector, write a module that calls ``register_form``, and import it here.
 """

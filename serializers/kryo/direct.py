@@ -55,7 +55,10 @@ class Direct:
                 self.wait -= 1
                 return otherwise(r, counts)
             data, begin, end = r.data, r.pos, r.end
-            s = spare.pop() if spare else Input(data, 0, 0)
+            try:
+                s = spare.pop()
+            except IndexError:
+                s = Input(data, 0, 0)
             s.data, s.pos, s.end = data, begin, end if end - begin < _MOST_BYTES else begin + _MOST_BYTES
             try:
                 known = whole.get(data[begin]) if begin < end else None

@@ -183,7 +183,7 @@ def _with_class(k: Kryo, s: Input) -> Any:
     if type_ is None:
         return k.null
     value = type_.read(s)
-    if value is k.null:
+    if value == k.null:
         raise FormatError(f"a null after the class {type_.name}", offset=start)
     return value
 

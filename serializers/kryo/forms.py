@@ -2,7 +2,7 @@
 
 A form says once what the bytes are. ``values`` closes over what a class needs and gives a reader of :class:`Obj`, ``texts``
 one of JSON as ``json_texts.py`` would write it. A text is that of an object inside of others, so it has its class where that
-is not known; null is ``None``. ``direct.py`` reads whole values this way.
+is not known. Null is :data:`NULL`. ``direct.py`` reads whole values this way.
 
 A text does not say where it will be, so an object that contains itself has none. For it, and for a body that is not a form,
 the value has to be read as a value first (:class:`NotDirectError`).

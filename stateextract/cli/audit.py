@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.common_options import format_option, workers_option
+from stateextract.cli.common_options import complain, format_option, workers_option
 from stateextract.cli.selection import read_options, snapshot_options
 from stateextract.cli.stats import make_statistics_options, measured, read_text, write_text
+from stateextract.ending import printing_about_a_result
 from stateextract.errors import UsageError
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode
@@ -46,10 +47,11 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
     made = json_document(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
     if output is not None:
         write_text(output, made + "\n", document.snapshot.path)
-    if format_ == "json":
-        click.echo(made)
-    else:
-        _show(document, verdicts)
+    with printing_about_a_result(complain, output is not None):
+        if format_ == "json":
+            click.echo(made)
+        else:
+            _show(document, verdicts)
     return ExitCode.COMPLETE if all(verdict.holds for verdict in verdicts) else ExitCode.RULE_FAILED
 
 

@@ -1,7 +1,7 @@
 """What commands read: the options of those that open a snapshot, and which operator and state are selected.
 
-The options are the extract job's (``common_options.py``) under the same names, with the same meaning and defaults; a job file
-given with ``--config`` sets them too, the command line wins. Imports nothing heavy before a snapshot is opened.
+The options are the extract job's (``stateextract/options.py``) under the same names, with the same meaning and defaults; a job
+file given with ``--config`` sets them too, the command line wins. Imports nothing heavy before a snapshot is opened.
 """
 
 from __future__ import annotations
@@ -241,8 +241,9 @@ def coordinator_document(operator: Operator, **more: Any) -> dict[str, Any]:
     """Of the state of an operator's coordinator: which it is, ``more``, the status and the reason."""
     from serializers.connectors import untyped_reason
 
-    reason = untyped_reason(operator.coordinator or {})
-    status = Status.RAW if reason else Status.DECODED
+    corrupt = next((state for state in operator.unnamed if state.kind == COORDINATOR and state.reason), None)
+    reason = untyped_reason(operator.coordinator or {}) if corrupt is None else corrupt.reason
+    status = corrupt.status if corrupt is not None else Status.RAW if reason else Status.DECODED
     return {**operator_state_identity(operator, COORDINATOR, None, COORDINATOR), **more, "status": status, "reason": reason}
 
 

@@ -16,7 +16,8 @@ from stateextract.metadata.model import KeyedStateHandle, OperatorState
 class WrongKeyGroups(NamedTuple):
     """What is wrong with the range of a handle.
 
-    :param readable: the rows of its key groups can be read all the same: only some are missing.
+    :param readable: the rows of its key groups can be read all the same: only some are missing. Those of a changelog are not
+        read, as its parts may be of other subtasks.
     """
 
     error: FormatError
@@ -43,13 +44,14 @@ def wrong_key_groups(operator: OperatorState) -> dict[tuple[int, str], WrongKeyG
             if groups != expected:
                 error = FormatError(
                     f"the state handle of subtask {index} has {_named(groups)}",
-                    expected=f"{_named(expected)}, by parallelism {operator.parallelism} of {operator.max_parallelism}",
+                    expected=f"{_named(expected)}, with parallelism {operator.parallelism} and max parallelism "
+                    f"{operator.max_parallelism}",
                 )
                 inside = expected.start <= groups.start < groups.stop <= expected.stop
                 found[index, role] = WrongKeyGroups(error, inside)
         read = {index: groups for index, groups in ranges.items() if found.get((index, role), (None, True))[1]}
         for index in _overlapping(read):
-            error = FormatError(f"{_named(read[index])} of subtask {index} are those of another subtask too")
+            error = FormatError(f"the state handle of subtask {index} has {_named(read[index])}, which another one has too")
             found[index, role] = WrongKeyGroups(error, False)
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot
+from serializers.registry import KRYO_SNAPSHOT, SerializerSnapshot, parts_of
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Backend, Findings, Phase
 from stateextract.restore.by_classes import ByClasses
@@ -27,7 +27,6 @@ from stateextract.restore.two_jobs import (
     StateKey,
     classes_in,
     group_of,
-    parts_of,
 )
 from stateextract.state.flink_states import purpose_of
 from stateextract.state.header import StateMeta

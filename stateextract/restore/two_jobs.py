@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Protocol
 
-from serializers.registry import SerializerSnapshot
+from serializers.registry import SerializerSnapshot, parts_of
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Status, Verdict
 from stateextract.restore.answers import Backend, Findings, Phase, Release, Remark, worst
@@ -240,15 +240,6 @@ def default_max_parallelism(parallelism: int) -> int:
     """``KeyGroupRangeAssignment.computeDefaultMaxParallelism``."""
     rounded = 1 << (parallelism + parallelism // 2 - 1).bit_length()
     return min(max(rounded, _DEFAULT_MAX), _UPPER_MAX)
-
-
-def parts_of(snapshots: Iterable[SerializerSnapshot]) -> Iterator[SerializerSnapshot]:
-    """Snapshots, with all that is in them."""
-    ahead = [*snapshots]
-    while ahead:
-        snapshot = ahead.pop()
-        yield snapshot
-        ahead += snapshot.nested
 
 
 def classes_in(snapshots: Iterable[SerializerSnapshot]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from serializers.registry import parts_of
 from serializers.ttl import is_ttl
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Verdict
@@ -22,7 +23,6 @@ from stateextract.restore.two_jobs import (
     StateCheck,
     StateKey,
     default_max_parallelism,
-    parts_of,
 )
 from stateextract.snapshot.headers import StateScope, operator_label
 from stateextract.state.header import StateMeta

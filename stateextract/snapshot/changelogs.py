@@ -167,12 +167,15 @@ def find_keys(changelogs: Sequence[Changelog], max_parallelism: int) -> Unsuppor
 def materialized_parts(handle: ChangelogHandle) -> list[KeyGroupsHandle | IncrementalHandle]:
     """The materialized parts of a changelog.
 
-    :raises FormatError: where there are others than snapshots.
+    :raises FormatError: where there are others than snapshots, or some whose key groups are invalid, so that rows would be
+        missing.
     """
     parts: list[KeyGroupsHandle | IncrementalHandle] = []
     for part in handle.materialized:
         if not isinstance(part, KeyGroupsHandle | IncrementalHandle):
             raise FormatError(f"the materialized part of a changelog is a {part.kind} handle")
+        if not part.key_groups:
+            raise FormatError("a materialized part of a changelog has no valid key groups")
         parts.append(part)
     return parts
 

@@ -72,7 +72,8 @@ class StateFile:
     :param start: where the handle's bytes begin in the file, ``size`` how many there are.
     :param content: what can be read of it; absent where that takes more than this file.
     :param header: ``None`` if none could be read. Then ``problem`` says why, if something is wrong.
-    :param problem: why no state of the file can be read. With a head it has the names of the states.
+    :param problem: why no state of the file can be read or, if there is ``content``, why only a part of each. With a head it
+        has the names of the states.
     :param lost: why single states of the head cannot be read, by name.
     :param header_key: equal for equal heads.
     :param handle: of a database; then ``uri``, ``start`` and ``size`` are those of its ``meta`` file, which is only a head.

@@ -12,7 +12,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from stateextract.metadata.model import IncrementalHandle, KeyGroupsHandle, SnapshotMetadata
+from stateextract.metadata.model import (
+    ChangelogHandle,
+    IncrementalHandle,
+    InlineHandle,
+    KeyGroupsHandle,
+    OperatorState,
+    SnapshotMetadata,
+)
 from stateextract.metadata.parser import parse_metadata
 from tests.cli.test_cli import DATA, Out, out
 from tests.job.snapshots import numbered, write_snapshot
@@ -108,7 +115,9 @@ def test_a_handle_with_fewer_key_groups(tmp_path: Path, out: Out) -> None:
         ("a", "count"): ("partial", 16), ("a", "sum"): ("partial", 7),
         ("b", "count"): ("decoded", 20), ("b", "sum"): ("decoded", 9),
     }  # fmt: skip
-    assert "the state handle of subtask 1 has key groups 4-6; expected key groups 4-7, by parallelism 2 of 8" in text
+    assert (
+        "the state handle of subtask 1 has key groups 4-6; expected key groups 4-7, with parallelism 2 and max parallelism 8"
+    ) in text
     codes = {command: out(command, path)[0] for command in ("count", "states", "inspect", "validate", "stats")}
     assert codes == {"count": 3, "states": 3, "inspect": 3, "validate": 1, "stats": 3}
 
@@ -127,3 +136,46 @@ def test_a_database_with_more_key_groups_than_its_handle(tmp_path: Path, out: Ou
     others = {"window-contents", "merging-window-set", "limits", "rules", "split-list", "union-list"}
     whole = {key: one for key, one in whole.items() if key[1] in others or "window-timers" in str(key[1])}
     assert {key: one for key, one in found.items() if one[0] == "decoded"} == whole
+
+
+def test_a_materialized_part_with_invalid_key_groups(tmp_path: Path, out: Out) -> None:
+    """Only what changed since would be there."""
+    case = "f120-changes-checkpoint-changelog-materialized"
+    shutil.copytree(DATA / case, tmp_path / "job")
+    path = rewritten(tmp_path / "job", lambda metadata: metadata)
+    whole = statuses(out("count", path, "--format", "json")[1])
+
+    def change(metadata: SnapshotMetadata) -> SnapshotMetadata:
+        number, task = next(
+            (number, task)
+            for number, operator in enumerate(metadata.operators)
+            for task in operator.subtasks
+            if isinstance(task.managed_keyed, ChangelogHandle) and task.managed_keyed.materialized
+        )
+        handle = task.managed_keyed
+        assert isinstance(handle, ChangelogHandle)
+        wrong = replace(handle, materialized=tuple(replace(part, first=-7) for part in handle.materialized))  # type: ignore[type-var,call-arg]
+        operator = metadata.operators[number]
+        tasks = tuple(replace(one, managed_keyed=wrong) if one is task else one for one in operator.subtasks)
+        changed = replace(operator, subtasks=tasks)
+        return replace(metadata, operators=tuple(changed if o is operator else o for o in metadata.operators))
+
+    rewritten(tmp_path / "job", change)
+    code, text, _ = out("count", path, "--format", "json")
+    found = statuses(text)
+    assert code == 3
+    assert "a materialized part of a changelog has no valid key groups" in text
+    assert {key: one for key, one in found.items() if one != whole.get(key)} == {(None, None): ("unreadable", None)}
+    assert (None, "sum") in whole.keys() - found.keys()
+
+
+def test_the_coordinator_of_a_corrupt_operator(tmp_path: Path, out: Out) -> None:
+    """Its bytes are there, and its operator is not known for sure."""
+    operator = OperatorState("0a" * 16, "source", None, 0, 2, coordinator=InlineHandle("c", b"state"))
+    (tmp_path / "chk-7").mkdir()
+    (tmp_path / "chk-7" / "_metadata").write_bytes(writer.metadata(SnapshotMetadata(6, 7, (), (operator,))))
+    for arguments in (("count",), ("count", "--operator", "source", "--state", "coordinator")):
+        code, text, _ = out(arguments[0], str(tmp_path / "chk-7"), *arguments[1:], "--format", "json")
+        (found,) = json.loads(text)
+        assert (code, found["status"]) == (1, "unreadable"), arguments
+        assert "invalid parallelism 0 with max parallelism 2" in found["reason"]

@@ -188,8 +188,10 @@ def test_keyed_handles(version: int, handle: KeyedStateHandle) -> None:
         ([(0, 128), (64, 64)], {0: "the state handle of subtask 0 has key groups 0-127; expected key groups 0-63"}),
         ([(0, 64), (64, 1 << 30)], {1: "the state handle of subtask 1 has no valid key groups; expected key groups 64-127"}),
         ([(-5, 64), None], {0: "the state handle of subtask 0 has no valid key groups; expected key groups 0-63"}),
-        ([(64, 64), (64, 64)], 
-         {i: f"key groups 64-127 of subtask {i} are those of another subtask too" for i in (0, 1)}),
+        (
+            [(64, 64), (64, 64)],
+            {i: f"the state handle of subtask {i} has key groups 64-127, which another one has too" for i in (0, 1)},
+        ),
     ],
 )
 @pytest.mark.parametrize("role", ["managed_keyed", "raw_keyed"])
@@ -198,7 +200,7 @@ def test_key_groups_of_handles(role: str, ranges: list[tuple[int, int] | None], 
     tasks = tuple(SubtaskState(i, **{role: handle}) for i, handle in enumerate(handles))  # type: ignore[arg-type]
     data = writer.metadata(snapshot(6, OperatorState("ab" * 16, "u", None, 2, 128, subtasks=tasks)))
     (operator,) = parse_metadata(data).operators
-    by_parallelism = ", by parallelism 2 of 128"
+    by_parallelism = ", with parallelism 2 and max parallelism 128"
     assert {key: str(wrong.error) for key, wrong in wrong_key_groups(operator).items()} == {
         (index, role): text + ("." if text.endswith("too") else f"{by_parallelism}.") for index, text in words.items()
     }

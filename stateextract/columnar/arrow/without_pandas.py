@@ -23,8 +23,12 @@ class _PandasLater:
             return None
         if self.refuses:
             raise ModuleNotFoundError("not needed here", name=fullname)
-        sys.meta_path.remove(self)
-        spec = find_spec("pandas")
+        place = sys.meta_path.index(self)
+        del sys.meta_path[place]
+        try:
+            spec = find_spec("pandas")
+        finally:
+            sys.meta_path.insert(place, self)  # who asks may not import it
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 
@@ -41,7 +45,7 @@ class _PandasLater:
 
 def without_pandas() -> None:
     """Call it before the first array is made: pyarrow looks for pandas then, and only once."""
-    if "pandas" in sys.modules:
+    if "pandas" in sys.modules or any(isinstance(finder, _PandasLater) for finder in sys.meta_path):
         return
     import pyarrow as pa
 
