@@ -23,9 +23,9 @@ A command takes the status of every state that you selected. `no state` and `not
 
 `validate` checks the snapshot, so one state that is `damaged`, `missing` or `unreadable` makes its exit code 1.
 
-If a command has written its result (`extract`, `history`, `report`, and `diff`, `stats`, `audit` and `check` with `--output`), the exit
-code is that of the result. It does not change if standard output is full or closed: then only the printed report is missing,
-and for a full one the command prints a warning on standard error. All other commands end with 1 or 141 in this case.
+If a command has written its result (`extract`, `history`, `report`, and `diff`, `stats`, `audit` and `check` with `--output`),
+the exit code is that of the result. It does not change if standard output is full or closed: then only the printed report is
+missing, and for a full one the command prints a warning on standard error. All other commands end with 1 or 141 in this case.
 
 `states`, `inspect` and `schema` describe states. They read only `_metadata` and the headers of files, so their status words are
 a forecast. Their exit code is 0 if all these files are there and readable: `unsupported` and `uncertain` do not change it.

@@ -101,6 +101,7 @@ _SAMPLES: dict[str, tuple[Mapping[str, Any], Iterable[SerializerSnapshot]]] = {
 }
 """Details and what is nested, by the end of the snapshot class, where the registry does not say."""
 
+
 def sample(class_name: str) -> SerializerSnapshot:
     """A snapshot of a registered class."""
     for end, (details, nested) in _SAMPLES.items():

@@ -196,7 +196,6 @@ def _is_whole(number: int) -> bool:
     return number >= 0
 
 
-
 _WRITER = record(
     transactional_id_prefix=UTF, subtask=INT, subtasks=INT, ownership=one_of(_OWNERSHIP),
     transactions=many(record(transactional_id=UTF, checkpoint_id=LONG)),

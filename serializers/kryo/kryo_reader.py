@@ -35,10 +35,9 @@ Read = Callable[..., Any]
 
 _LARGEST_NAME: Final = 1 << 12
 
+
 class NotDirectError(Exception):
     """The value has to be read as a value before its JSON can be written (``forms.py``)."""
-
-
 
 
 class Form:

@@ -25,8 +25,8 @@ from stateextract.restore.answers import BACKENDS, Release
 from stateextract.restore.job_classes import JobClasses
 from stateextract.restore.two_jobs import JobOperator, Jobs, NewJob, Report, StateCheck, operators_of, release_of
 from stateextract.restore.whole_job import check_jobs
+from stateextract.snapshot.describe_contexts import read_classes
 from stateextract.snapshot.headers import StateScope
-from stateextract.snapshot.known_classes import read_classes
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.state.counters import Counters
 from stateextract.state.plan_names import queries_of_plan

@@ -26,12 +26,12 @@ from stateextract.metadata.operator_lookup import by_name, find_operators
 from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
 from stateextract.printable import find_named, pluralize, there_is
+from stateextract.snapshot.describe_contexts import lacking
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import OperatorInventory
-from stateextract.snapshot.known_classes import lacking
+from stateextract.snapshot.job_type_overrides import JobTypeOverrides
 from stateextract.snapshot.missing import MissingFiles, missing_files
-from stateextract.snapshot.overridden_columns import JobTypeOverrides
 from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, Suggestion
 from stateextract.snapshot.reading import read_options

@@ -33,8 +33,8 @@ from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import CANNOT_BE_READ, CoverageEntry
 from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.snapshot.inventory import NamedState
+from stateextract.snapshot.job_type_overrides import OverrideTexts
 from stateextract.snapshot.open_files import beginning, nothing
-from stateextract.snapshot.overridden_columns import OverrideTexts
 from stateextract.snapshot.part_reader import overridden
 from stateextract.snapshot.python_types import Suggestion, is_python, suggestions
 from stateextract.state.bodies.body import BodyKind

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SPARK = {"spark.log.level": "ERROR"}
 """Settings of a Spark that is started here, besides ``conf/spark-defaults.conf``."""
 
+
 def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     settings = {}
     for text in values:

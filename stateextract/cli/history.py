@@ -100,7 +100,6 @@ def _snapshots(path: str, store: Store) -> list[str]:
     from stateextract.ha import ZOOKEEPER
     from stateextract.metadata.locate import METADATA
 
-
     if path.startswith(ZOOKEEPER):
         return [path]
     entry = store.info(path)

@@ -34,6 +34,7 @@ _MOST_NAMES = 30
 TIMERS = "timers"
 """Names all timers of an operator, as in the options of the job."""
 
+
 def job_options(used_by: UsedBy | Collection[str] | None, without: Collection[str] = ()) -> Callable[[F], F]:
     """Options that apply in any of these places; not given, they are ``None`` or empty.
 

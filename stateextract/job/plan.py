@@ -31,8 +31,8 @@ from stateextract.printable import find_named, lone_surrogates, pluralize, there
 from stateextract.snapshot.coverage import CANNOT_BE_READ, UNTYPED, CoverageEntry, CoverageReport
 from stateextract.snapshot.headers import OnHeaders, StateFile, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries
+from stateextract.snapshot.job_type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.snapshot.missing import missing_files
-from stateextract.snapshot.overridden_columns import JobTypeOverrides, OverrideTexts
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, checked_by_length

@@ -27,7 +27,7 @@ from stateextract.columnar.convert.policy import Policy
 from stateextract.job.writer import WriterOptions
 from stateextract.options import JobOptions, from_lines
 from stateextract.snapshot.content import Content
-from stateextract.snapshot.known_classes import decode_context, encode_context
+from stateextract.snapshot.describe_contexts import decode_context, encode_context
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.heap import KeyGroupRange

@@ -96,6 +96,7 @@ class InlineHandle(_Stream):
     def size(self) -> int:
         return len(self.data)
 
+
 @dataclass(frozen=True, slots=True)
 class FileHandle(_Stream):
     """``FileStateHandle``: a whole file, by absolute path."""
@@ -105,6 +106,7 @@ class FileHandle(_Stream):
     code: ClassVar[int] = 2
     kind: ClassVar[str] = "file"
 
+
 @dataclass(frozen=True, slots=True)
 class RelativeHandle(_Stream):
     """``RelativeFileStateHandle``: a whole file, relative to the directory of ``_metadata``."""
@@ -113,6 +115,7 @@ class RelativeHandle(_Stream):
     size: int
     code: ClassVar[int] = 6
     kind: ClassVar[str] = "relative file"
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentHandle(_Stream):
@@ -126,6 +129,7 @@ class SegmentHandle(_Stream):
     code: ClassVar[int] = 15
     kind: ClassVar[str] = "segment"
 
+
 @dataclass(frozen=True, slots=True)
 class EmptySegmentHandle(_Stream):
     """``EmptySegmentFileStateHandle``: no bytes at all."""
@@ -133,6 +137,7 @@ class EmptySegmentHandle(_Stream):
     size: ClassVar[int] = 0
     code: ClassVar[int] = 16
     kind: ClassVar[str] = "empty segment"
+
 
 @dataclass(frozen=True, slots=True)
 class NestedKeyGroupsHandle(_OfStream):

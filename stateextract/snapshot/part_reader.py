@@ -29,8 +29,8 @@ from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, Keye
 from stateextract.options import JobOptions
 from stateextract.snapshot.content import KnownHeaders, read_header
 from stateextract.snapshot.headers import StateFile
+from stateextract.snapshot.job_type_overrides import OverrideTexts
 from stateextract.snapshot.open_files import SnapshotFiles, with_header
-from stateextract.snapshot.overridden_columns import OverrideTexts
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from stateextract.snapshot.content import Content
-from stateextract.snapshot.overridden_columns import OverrideTexts
+from stateextract.snapshot.job_type_overrides import OverrideTexts
 from stateextract.state.state_columns import StatePolicy
 
 

@@ -15,7 +15,7 @@ from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UsageError
 from stateextract.metadata.model import OperatorState
 from stateextract.options import POLICIES, outside, policy_line
-from stateextract.snapshot.overridden_columns import beginnings, is_called
+from stateextract.snapshot.job_type_overrides import beginnings, is_called
 from stateextract.state.state_columns import StatePolicy
 
 ANY = "*"

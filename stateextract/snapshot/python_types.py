@@ -3,7 +3,7 @@
 A Python process writes bytes and nothing in the snapshot records their type, except that pickles begin and end as such. So the
 first rows of a state that has bytes are read: where all bytes are pickles, they become JSON text. The wrapping around values
 (a key in a Row of one field, a value in a list of what was added at one time) is taken off, unless the user keeps it.
-What a state becomes is a list of type overrides like the user's own (``overridden_columns.py``), which travels with the plan.
+What a state becomes is a list of type overrides like the user's own (``job_type_overrides.py``), which travels with the plan.
 
 May import the reader of parts; must not know of Spark, Parquet or the Python API.
 """
@@ -29,7 +29,7 @@ from stateextract.errors import StateExtractError
 from stateextract.files.pickles import looks_pickled
 from stateextract.snapshot.headers import StateFile, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, has_row_key
-from stateextract.snapshot.overridden_columns import JobTypeOverrides, OverrideTexts
+from stateextract.snapshot.job_type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.snapshot.part_reader import PartReader
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.source import SnapshotSource

@@ -17,9 +17,9 @@ from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
 from stateextract.snapshot.choose import choose_snapshot
+from stateextract.snapshot.describe_contexts import describe_context, entries_of, lacking, with_coordinators, with_names
 from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, ignore_progress
 from stateextract.snapshot.inventory import OperatorInventory, take_inventory
-from stateextract.snapshot.known_classes import describe_context, entries_of, lacking, with_coordinators, with_names
 from stateextract.snapshot.open_files import SnapshotFiles
 from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.uids import read_uids, with_uids

@@ -113,7 +113,6 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
 """Options of the tables :data:`READ_TABLES` only; ``asOf`` and ``ttl`` of the table ``statistics``."""
 
 
-
 def tables_of(option: Option) -> str:
     """The tables that have one of :data:`STATISTICS_OPTIONS`, in words."""
     return f"table {STATISTICS}" if option.name in ("asOf", "ttl") else f"tables {COVERAGE}, {STATISTICS} and {OWNERS}"

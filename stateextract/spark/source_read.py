@@ -78,7 +78,6 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
             yield from reading.batches(part)
 
 
-
 def _splits_ttl(target: StateTarget) -> bool:
     """Whether the column ``last_access`` is made of the stored column ``value``."""
     return any(type_ == UNWRAP_TTL for _, type_ in target.overrides)

@@ -9,7 +9,7 @@ import pytest
 
 from stateextract.errors import UsageError
 from stateextract.metadata.model import OperatorState
-from stateextract.snapshot.overridden_columns import JobTypeOverrides, matches
+from stateextract.snapshot.job_type_overrides import JobTypeOverrides, matches
 from stateextract.snapshot.python_guess import guess
 
 SCHEMA = pa.schema([("key", pa.string()), ("value", pa.struct([("a", pa.int64()), ("b", pa.int64()), ("c", pa.binary())]))])

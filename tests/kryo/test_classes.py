@@ -16,7 +16,7 @@ from serializers.javatypes import JavaType, parse_type
 from stateextract.errors import FormatError, MissingFileError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.options import parse_arguments, parse_file
-from stateextract.snapshot.known_classes import decode_context, describe_context, encode_context, read_classes
+from stateextract.snapshot.describe_contexts import decode_context, describe_context, encode_context, read_classes
 from tests.kryo.zoo import JAR, Vector, models, vectors
 
 BY_HAND: list[dict[str, Any]] = [

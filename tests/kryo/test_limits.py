@@ -19,7 +19,7 @@ from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.known_classes import read_classes
+from stateextract.snapshot.describe_contexts import read_classes
 from tests.kryo.zoo import BY_HAND, JAR, SCALA_JAR, Vector, models, snapshot_of, vectors
 
 SEEDS = 25

@@ -23,7 +23,7 @@ from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.errors import FormatError, UsageError, ValueRefusedError
 from stateextract.files.block import Block
-from stateextract.snapshot.known_classes import decode_context, describe_context, encode_context
+from stateextract.snapshot.describe_contexts import decode_context, describe_context, encode_context
 from tests.kryo.test_limits import mutated, outcomes
 from tests.kryo.zoo import Vector, vectors
 

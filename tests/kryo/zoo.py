@@ -17,7 +17,7 @@ from serializers.kryo.resolve import kryo_of
 from serializers.registry import KRYO_SNAPSHOT
 from stateextract.files.filesystem import Store
 from stateextract.files.reader import Reader
-from stateextract.snapshot.known_classes import read_classes
+from stateextract.snapshot.describe_contexts import read_classes
 
 HERE = Path(__file__).parent
 JAR = HERE / "zoo.jar"

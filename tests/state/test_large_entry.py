@@ -197,6 +197,7 @@ def test_elements_that_are_damaged(form: str, engine: str, tmp_path: Path, parts
     assert caught.value.state == "lists"
     assert len(parts) == 1
 
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", PAIR_FORMS)
 def test_an_element_that_cannot_be_decoded(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:

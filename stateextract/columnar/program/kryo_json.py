@@ -54,6 +54,7 @@ _LABELLED: Final = Fields | Wrapped | Between | JsonScalar
 _STRING: Final = 1
 """The number that every Kryo knows strings by."""
 
+
 def emit_any(c: Compiler, place: JsonAny, node: ColumnNode | None, null: Callable[[], None]) -> None:
     """A value for the columns ``class`` and ``json``; :param null: what follows for null."""
     choices = place.table.places[place.number]
