@@ -214,9 +214,10 @@ class Window:
             left = self.filled - self.pos
             capacity = len(self.block.array) - SLACK
             # Room doubles as bytes arrive, so a length without bytes after it allocates nothing much: up to the usual
-            # size while the stream fills the block, beyond it only for an item that is larger.
+            # size while the stream fills the block (but for what has no room for a whole pair), beyond it only for an item
+            # that is larger.
             wanted = capacity
-            if left > capacity // 2 or (capacity < self.size and self.filled == capacity):
+            if left > capacity // 2 or (capacity < self.size and self.filled > capacity - capacity // 8):
                 wanted = 2 * capacity
             wanted = max(wanted, left + least)
             if wanted != capacity or capacity - self.filled < max(least, capacity // 2):

@@ -22,6 +22,7 @@ from stateextract.columnar.compiled.compile import (
     at,
     compile_kernel,
     copy_16,
+    load_i32_le,
     load_i64,
     load_i64_le,
     load_u8,
@@ -77,7 +78,7 @@ S_OUT, S_ROOM, S_WRITTEN, S_PAIRS, S_ARGUMENT, S_NEEDED, S_SEEN, S_WIDTH = 24, 2
 # S_GROUP: no current key; its older versions still count; they do not.
 NONE, OPEN, CLOSED = 0, 1, 2
 LAST_HEAD = 0x7FFFFFFFFFFFFFFF
-EXCESS = 16
+EXCESS = 32
 """Bytes after what is copied fast that may be read and written too."""
 UNKNOWN = -2
 """S_COVER: the range deletions over the current key have to be looked up."""
@@ -274,8 +275,9 @@ def _swap32(value: int) -> int:
 
 
 def _copy_fast(source: int, target: int, n: int) -> None:
-    """Copy ``n`` bytes, sixteen at a time; reads and writes up to fifteen after them."""
-    k = 0
+    """Copy ``n`` bytes, sixteen at a time and sixteen at least; reads and writes up to sixteen after them."""
+    copy_16(source, target)
+    k = 16
     while k < n:
         copy_16(source + k, target + k)
         k += 16
@@ -285,17 +287,19 @@ def _straight(state: int, run: int) -> bool:
     """Write the entries that follow in the block of the top run, as long as each is the only one of its key that counts.
 
     Each must be a put of a new key, which comes before the current keys of all other runs and is in the range, with some
-    room after its pair. ``merge`` handles the first one that is not. The entry on top, and the current key, must be done
-    with; there are no range deletions.
+    room after its pair and some bytes after it in the block. ``merge`` handles the first one that is not. The entry on top,
+    and the current key, must be done with; there are no range deletions.
 
     :returns: whether the run is at an entry that was not written; otherwise its entry is done with, as before.
     """
     src = at(run, R_ADDRESS)
-    pos = at(run, R_POS)
-    end = at(run, R_END)
+    pos = src + at(run, R_POS)
+    # Where all entries are done with, the block may not be in memory any more.
+    if at(run, R_POS) >= at(run, R_END) or (pos == src and load_u8(src) != 0):
+        return False
     # The restart array belongs to the block too, so most entries can be copied with some bytes after them.
-    fast = at(at(run, R_TABLE), (at(run, R_BLOCK) - 1) * T_WIDTH + T_PLAIN) - EXCESS
-    key_len = at(run, R_KEY_LEN)
+    fast = src + at(at(run, R_TABLE), (at(run, R_BLOCK) - 1) * T_WIDTH + T_PLAIN) - EXCESS
+    end = min(fast, src + at(run, R_END))
     most = min(at(run, R_KEY_CAP), at(state, S_GROUP_CAP))
     # The key that is not reached any more: the end of the range or the current key of another run. It is compared as a whole
     # only where the first bytes do not suffice.
@@ -319,89 +323,93 @@ def _straight(state: int, run: int) -> bool:
         for k in range(8):
             bound_head = (bound_head << 8) | (load_u8(bound + k) if k < bound_len else 0)
         bound_head ^= SIGN
-    written = at(state, S_WRITTEN)
-    room = at(state, S_ROOM) - EXCESS
-    out = at(state, S_OUT) + 4
+    # Where the next pair is written, and up to where one may end.
+    target = at(state, S_OUT) + at(state, S_WRITTEN)
+    limit = at(state, S_OUT) + at(state, S_ROOM) - EXCESS - 8
     # The key before: first in the run, then in the pair that was written last.
     key = at(run, R_KEY)
+    user = at(run, R_KEY_LEN) - 8
     entries = 0
     value = 0
     value_len = 0
-    trailer = 0
     taken = False
     while pos < end:
-        begin = pos
-        if end - pos < 3:
-            break
-        shared = load_u8(src + pos)
-        unshared = load_u8(src + pos + 1)
-        value_len = load_u8(src + pos + 2)
-        pos += 3
-        if shared | unshared | value_len >= 0x80:
-            shared, pos = varint(src, begin, end)
-            unshared, pos = varint(src, pos, end)
-            value_len, pos = varint(src, pos, end)
-        old_user = key_len - 8
+        word = load_i32_le(pos)
+        shared = word & 0xFF
+        unshared = (word >> 8) & 0xFF
+        size = (word >> 16) & 0xFF
+        rest = pos + 3
+        if word & 0x808080 != 0:
+            shared, rest = varint(0, pos, end)
+            unshared, rest = varint(0, rest, end)
+            size, rest = varint(0, rest, end)
+            if shared < 0 or unshared < 0 or size < 0 or unshared > end - rest:
+                break
+        new_user = shared + unshared - 8
+        stop = rest + unshared + size
         if (
-            shared < 0 or unshared < 8 or value_len < 0 or unshared > end - pos or value_len > end - pos - unshared
-            or shared > old_user or (begin == 0 and shared != 0)
+            unshared < 8 or stop > fast or shared > user or new_user + 8 > most or target + new_user + size > limit
+            or load_u8(rest + unshared - 8) != PUT
         ):  # fmt: skip
-            pos = begin
-            break
-        new_len = shared + unshared
-        new_user = new_len - 8
-        if new_len > most or 8 + new_user + value_len > room - written:
-            pos = begin
-            break
-        rest = src + pos
-        if load_u8(rest + unshared - 8) != PUT:
-            pos = begin
             break
         # Where more bytes are common than are shared, as at a restart, one byte does not suffice.
-        rises = shared < old_user and unshared > 8 and load_u8(rest) > load_u8(key + shared)
-        if not rises and compare(rest, unshared - 8, key + shared, old_user - shared) <= 0:
-            pos = begin
+        rises = shared < user and unshared > 8 and load_u8(rest) > load_u8(key + shared)
+        if not rises and compare(rest, unshared - 8, key + shared, user - shared) <= 0:
             break
-        trailer = load_i64_le(rest + unshared - 8)
+        # The key in words that begin at the same bytes in each key: a load that spans the ends of two stores before it would
+        # have to wait for them. The bytes before the rest belong to the block, because some are shared.
+        place = target + 4
+        whole = shared & -8
+        store_64(place, load_i64_le(key))
+        store_64(place + 8, load_i64_le(key + 8))
+        k = 16
+        while k < whole:
+            store_64(place + k, load_i64_le(key + k))
+            k += 8
+        keep = (1 << (8 * (shared - whole))) - 1
+        begin = rest - shared
+        store_64(place + whole, (load_i64_le(key + whole) & keep) | (load_i64_le(begin + whole) & ~keep))
+        store_64(place + whole + 8, load_i64_le(begin + whole + 8))
+        store_64(place + whole + 16, load_i64_le(begin + whole + 16))
+        k = whole + 24
+        while k < new_user:
+            store_64(place + k, load_i64_le(begin + k))
+            k += 8
         value = rest + unshared
-        pos += unshared + value_len
-        target = out + written
-        copy_fast(key, target, shared)
-        if pos <= fast:
-            copy_fast(rest, target + shared, unshared - 8)
-            copy_fast(value, target + new_user + 4, value_len)
-        else:
-            copy(rest, target + shared, unshared - 8)
-            copy(value, target + new_user + 4, value_len)
-        key = target
-        key_len = new_len
+        value_len = size
+        key = place
+        user = new_user
         entries += 1
-        if (load_i64(key) ^ SIGN) >= bound_head and bound_len >= 0 and compare(key, new_user, bound, bound_len) >= 0:
+        pos = stop
+        if (load_i64(key) ^ SIGN) >= bound_head and bound_len >= 0 and compare(key, user, bound, bound_len) >= 0:
             taken = True
             break
-        store_32(target - 4, _swapped(new_user))
-        store_32(target + new_user, _swapped(value_len))
-        written += 8 + new_user + value_len
+        store_32(target, _swapped(user))
+        target = place + user
+        store_32(target, _swapped(size))
+        copy_fast(value, target + 4, size)
+        target += 4 + size
     if entries == 0:
         return False
-    copy(key, at(run, R_KEY), key_len - 8)
+    trailer = load_i64_le(value - 8)
+    copy(key, at(run, R_KEY), user)
     key = at(run, R_KEY)
-    store_64(key + key_len - 8, trailer)
+    store_64(key + user, trailer)
     seq = (trailer >> 8) & 0xFFFFFFFFFFFFFF if at(run, R_GLOBAL) < 0 else at(run, R_GLOBAL)
-    put(run, R_POS, pos)
-    put(run, R_KEY_LEN, key_len)
+    put(run, R_POS, pos - src)
+    put(run, R_KEY_LEN, user + 8)
     put(run, R_ENTRIES, at(run, R_ENTRIES) + entries)
-    put(state, S_WRITTEN, written)
+    put(state, S_WRITTEN, target - at(state, S_OUT))
     put(state, S_PAIRS, at(state, S_PAIRS) + entries - (1 if taken else 0))
     put(run, R_TRAILER, trailer)
     put(run, R_TYPE, PUT)
     put(run, R_SEQ, seq)
     put(run, R_VALUE, value)
     put(run, R_VALUE_LEN, value_len)
-    put(run, R_HEAD, head_of(key, key_len))
+    put(run, R_HEAD, head_of(key, user + 8))
     if not taken:
-        copy(key, at(state, S_GROUP_KEY), key_len - 8)
-        put(state, S_GROUP_LEN, key_len - 8)
+        copy(key, at(state, S_GROUP_KEY), user)
+        put(state, S_GROUP_LEN, user)
         put(state, S_GROUP, CLOSED)
         put(state, S_LAST_SEQ, seq)
     elif entries > 1:

@@ -42,10 +42,11 @@ def opened(handle: IncrementalHandle, engine: str = "kernel", *, verify: bool = 
 
 def drain(source: PairSource, room: int = 1 << 16) -> Pairs:
     """All pairs of a source, read through a window of ``room`` bytes."""
-    buffer = bytearray(room)
+    buffer = bytearray(room + 64)
     parts = []
-    while n := source.read_into(memoryview(buffer)):
+    while n := source.read_into(memoryview(buffer)[:room]):
         assert n <= room
+        assert not any(buffer[room:]), "bytes after the window were written"
         parts.append(bytes(buffer[:n]))
     data = b"".join(parts)
     pairs: Pairs = []

@@ -87,6 +87,31 @@ def test_like_the_model(
         assert drain(opened(base, engine).pairs("state", *groups, 1)) == inside
 
 
+@st.composite
+def long_keys(draw: st.DrawFn) -> list[Entry]:
+    """Puts whose keys have long beginnings in common, as the entries of a map state have."""
+    keys = [b"\x01"]
+    for _ in range(draw(st.integers(1, 80))):
+        other = draw(st.sampled_from(keys))
+        shared = draw(st.integers(1, len(other)))
+        keys.append(other[:shared] + draw(st.binary(min_size=1, max_size=draw(st.sampled_from([3, 20, 70])))))
+    values = st.binary(max_size=draw(st.sampled_from([9, 40, 300])))
+    return [Entry(key, number, w.PUT, draw(values)) for number, key in enumerate(sorted(set(keys)), 1)]
+
+
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(long_keys(), st.sampled_from([1, 2, 16]), st.sampled_from([64, 700, 4096]), st.sampled_from([200, 1 << 16]))
+def test_runs_of_puts_with_long_keys(entries: list[Entry], interval: int, block_size: int, room: int) -> None:
+    wanted = [(one.key, one.value) for one in entries]
+    form = Format(block_size=block_size, restart_interval=interval)
+    runs = [[SstFile(1, tuple(entries), form=form)]]
+    runs.append([SstFile(1, tuple(entries[::2]), form=form), SstFile(2, tuple(entries[1::2]), form=form)])
+    for files in (run for run in runs if all(file.entries for file in run)):
+        base = database(files)
+        for engine in ENGINES:
+            assert read(base, engine, room=room) == wanted
+
+
 def both(files: list[SstFile], wanted: Pairs) -> None:
     for engine in ENGINES:
         assert read(database(files), engine) == wanted
