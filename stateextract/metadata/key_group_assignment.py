@@ -16,8 +16,7 @@ from stateextract.metadata.model import KeyedStateHandle, OperatorState
 class WrongKeyGroups(NamedTuple):
     """What is wrong with the range of a handle.
 
-    :param readable: the rows of its key groups can be read all the same: only some are missing. Those of a changelog are not
-        read, as its parts may be of other subtasks.
+    :param readable: the rows of its key groups can be read all the same: only some are missing.
     """
 
     error: FormatError

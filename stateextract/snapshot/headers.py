@@ -205,20 +205,23 @@ class HeaderReader:
 
     def _look(self, work: _Work) -> list[StateFile] | Changelog:
         """The files of a handle; of a changelog what has to be finished when those of all subtasks are known."""
-        problem, readable = self._problem(work)
-        if problem is not None:
-            problem.at(file=self._locator.found.metadata_uri, operator=operator_label(self._snapshot.operators[work.operator]))
-            # The headers have the names of the states.
-            files = [] if isinstance(work.handle, ChangelogHandle) else self._files(work)
-            return [
-                replace(file, problem=file.problem or problem, content=file.content if readable else None) for file in files
-            ] or [self._failed(work, problem)]
         if not isinstance(work.handle, ChangelogHandle):
-            return self._files(work)
+            return self._with_problem(work, self._files(work))
         try:
             return self._changelog(work, work.handle)
         except Exception as error:
             return [self._failed(work, error)]
+
+    def _with_problem(self, work: _Work, files: list[StateFile]) -> list[StateFile]:
+        """The files of a handle, with what is wrong with the handle itself."""
+        problem, readable = self._problem(work)
+        if problem is None:
+            return files
+        problem.at(file=self._locator.found.metadata_uri, operator=operator_label(self._snapshot.operators[work.operator]))
+        # The headers have the names of the states.
+        return [
+            replace(file, problem=file.problem or problem, content=file.content if readable else None) for file in files
+        ] or [self._failed(work, problem)]
 
     def _problem(self, work: _Work) -> tuple[FormatError | None, bool]:
         """How ``_metadata`` contradicts itself about a handle, and whether its rows can be read all the same."""
@@ -390,7 +393,8 @@ class HeaderReader:
         except Exception as error:
             return [self._failed(work, error)]
         notes = (changelog.note, *[None] * len(files))
-        return [replace(file, problem=changelog.problem, note=note) for file, note in zip(files, notes, strict=False)]
+        files = [replace(file, problem=changelog.problem, note=note) for file, note in zip(files, notes, strict=False)]
+        return self._with_problem(work, files)
 
     def _find_bounds(self, handles: Iterable[KeyedStateHandle | OperatorStateHandle]) -> None:
         """Where key groups begin in the files of changelogs' materialized parts.

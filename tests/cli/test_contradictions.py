@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from stateextract import open_snapshot
 from stateextract.metadata.model import (
     ChangelogHandle,
     IncrementalHandle,
@@ -96,7 +97,7 @@ def fewer(metadata: SnapshotMetadata) -> SnapshotMetadata:
     operator = next(o for o in metadata.operators if o.subtasks and o.subtasks[-1].managed_keyed is not None)
     *others, task = operator.subtasks
     handle = task.managed_keyed
-    if isinstance(handle, IncrementalHandle):
+    if isinstance(handle, IncrementalHandle | ChangelogHandle):
         handle = replace(handle, count=handle.count - 1)
     elif isinstance(handle, KeyGroupsHandle):
         handle = replace(handle, offsets=handle.offsets[:-1])
@@ -136,6 +137,28 @@ def test_a_database_with_more_key_groups_than_its_handle(tmp_path: Path, out: Ou
     others = {"window-contents", "merging-window-set", "limits", "rules", "split-list", "union-list"}
     whole = {key: one for key, one in whole.items() if key[1] in others or "window-timers" in str(key[1])}
     assert {key: one for key, one in found.items() if one[0] == "decoded"} == whole
+
+
+@pytest.mark.parametrize("case", ["f120-changes-checkpoint-changelog", "f23-changes-checkpoint-rocksdb-changelog-rescaled"])
+def test_a_changelog_with_fewer_key_groups(tmp_path: Path, out: Out, case: str) -> None:
+    """The rows of all other key groups are read, with nothing materialized and with the parts of other subtasks."""
+    shutil.copytree(DATA / case, tmp_path / "job")
+    path = rewritten(tmp_path / "job", lambda metadata: metadata)
+    names = ("sum", "ttl-map", "numbers")
+    states = {name: open_snapshot(path).operator("e34650bb56cd6e0043bc532589c0f9ae").state(name) for name in names}
+    expected = {name: state.to_batches(key_groups=range(15)).read_all() for name, state in states.items()}
+    assert all(0 < table.num_rows < states[name].count() for name, table in expected.items())
+    rewritten(tmp_path / "job", fewer)
+    code, text, err = out("extract", path, "--engine", "local", "--output", str(tmp_path / "rows"), "--format", "json")
+    assert (code, err) == (3, "")
+    entries = {e["state_name"]: e for e in json.loads(text)["coverage"]["entries"] if e["state_name"] in names}
+    for name, table in expected.items():
+        folder = Path(tmp_path, "rows", entries[name]["folder"])
+        assert (entries[name]["status"], entries[name]["read"]["rows"]) == ("partial", table.num_rows)
+        rows = pq.read_table(folder).select(table.schema.names).to_pylist()
+        assert sorted(map(str, rows)) == sorted(map(str, table.to_pylist()))
+    assert text.count("; expected key groups ") == 2 * 9  # the reason of each state, and of its reading
+    assert out("validate", path)[0] == 1
 
 
 def test_a_materialized_part_with_invalid_key_groups(tmp_path: Path, out: Out) -> None:
