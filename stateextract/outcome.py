@@ -90,7 +90,19 @@ class SnapshotStatus(StrEnum):
     FILES_MISSING = (
         "files missing", "A file that it needs is not there, or has another size. The reason names one.", Status.MISSING,
     )  # fmt: skip
-    UNREADABLE = "unreadable", "Its `_metadata` or its `completedCheckpoint` file cannot be read.", Status.UNREADABLE
+    PARTIAL = (
+        "partial",
+        "`_metadata` contradicts itself about an operator, which the reason names. Commands read the others.",
+        Status.PARTIAL,
+    )
+    UNREADABLE = (
+        "unreadable",
+        (
+            "Its `_metadata` or its `completedCheckpoint` file cannot be read, or `_metadata` contradicts itself about all "
+            "operators."
+        ),
+        Status.UNREADABLE,
+    )
     SKIPPED = "skipped", "Flink skips this entry of the high-availability store.", Status.SKIPPED
 
 

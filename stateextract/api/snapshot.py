@@ -22,13 +22,13 @@ from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError, leaving
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState
-from stateextract.metadata.operator_lookup import by_name, find_operators
+from stateextract.metadata.operator_lookup import by_name, find_operators, operator_label
 from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
 from stateextract.printable import find_named, pluralize, there_is
 from stateextract.snapshot.describe_contexts import lacking
 from stateextract.snapshot.forecast import Forecasts
-from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress, operator_label
+from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress
 from stateextract.snapshot.inventory import OperatorInventory
 from stateextract.snapshot.job_type_overrides import JobTypeOverrides
 from stateextract.snapshot.missing import MissingFiles, missing_files

@@ -24,12 +24,12 @@ from stateextract.job.directory_names import RAW_SUFFIX, operator_folders, state
 from stateextract.job.split import pack
 from stateextract.metadata.locate import FoundSnapshot
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
-from stateextract.metadata.operator_lookup import find_operators
+from stateextract.metadata.operator_lookup import find_operators, operator_label
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import find_named, lone_surrogates, pluralize, there_is
 from stateextract.snapshot.coverage import CANNOT_BE_READ, UNTYPED, CoverageEntry, CoverageReport
-from stateextract.snapshot.headers import OnHeaders, StateFile, StateScope, ignore_progress, operator_label
+from stateextract.snapshot.headers import OnHeaders, StateFile, StateScope, ignore_progress
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries
 from stateextract.snapshot.job_type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.snapshot.missing import missing_files

@@ -1,4 +1,4 @@
-"""Which operator a user means, by UID, name or operator ID; and the order of operators by these."""
+"""Which operator a user means, by UID, name or operator ID; and how operators are named and ordered by these."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ N = TypeVar("N", bound=Named)
 def by_name(operator: Named) -> tuple[str, str]:
     """Sorts operators as listings have them."""
     return operator.uid or operator.name or "", operator.id
+
+
+def operator_label(operator: Named) -> str:
+    """How a person calls an operator."""
+    return operator.uid or operator.name or operator.id
 
 
 def find_operators(name: str, operators: Iterable[N]) -> list[N]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from serializers.registry import parts_of
 from serializers.ttl import is_ttl
 from stateextract.metadata.model import OperatorState
+from stateextract.metadata.operator_lookup import operator_label
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import BACKENDS, Findings, Phase, Remark, worst
 from stateextract.restore.one_state import OneState
@@ -24,7 +25,7 @@ from stateextract.restore.two_jobs import (
     StateKey,
     default_max_parallelism,
 )
-from stateextract.snapshot.headers import StateScope, operator_label
+from stateextract.snapshot.headers import StateScope
 from stateextract.state.header import StateMeta
 from stateextract.state.kinds import COORDINATOR, kind_word
 

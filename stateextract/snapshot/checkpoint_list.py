@@ -20,6 +20,7 @@ from stateextract.errors import MissingFileError, SnapshotNotFoundError, StateEx
 from stateextract.files.filesystem import DirectoryEntry, Store, name_of, normalize, parent
 from stateextract.ha.store import JOB_ID
 from stateextract.metadata.file import read_metadata
+from stateextract.metadata.key_group_assignment import wrong_key_groups
 from stateextract.metadata.locate import METADATA, FoundSnapshot, Locator, abbreviate
 from stateextract.metadata.model import (
     ChangelogHandle,
@@ -28,6 +29,7 @@ from stateextract.metadata.model import (
     SegmentHandle,
     SnapshotMetadata,
 )
+from stateextract.metadata.operator_lookup import operator_label
 from stateextract.options import JobOptions
 from stateextract.outcome import SnapshotStatus
 from stateextract.printable import agreeing, pluralize
@@ -266,10 +268,6 @@ def _describe(
         row.status = SnapshotStatus.UNREADABLE
         row.reason = str(error.worded(door))
         return
-    problem = next((operator.problem for operator in metadata.operators if operator.problem is not None), None)
-    if problem is not None:
-        row.status, row.reason = SnapshotStatus.UNREADABLE, str(problem.at(file=metadata_uri).worded(door))
-        return
     properties = metadata.properties
     row.checkpoint_id, row.metadata_version = metadata.checkpoint_id, metadata.version
     if properties is not None and properties.kind is not None:
@@ -282,13 +280,31 @@ def _describe(
     missing = locate_streams(metadata, locator, row.streams)
     row.file_count = len({uri for uri, _ in row.streams}) + len(missing)
     row.missing_file_count = len(missing)
+    reasons = _contradictions(row, metadata, door)
     if missing:
         row.status = SnapshotStatus.FILES_MISSING
-        row.reason = (
+        reasons.append(
             f"{len(missing)} of {pluralize(row.file_count or 0, 'file')} {agreeing(len(missing), 'is')} missing or of "
             f"another size: {abbreviate(missing, 1)} "
             "(`stateextract files` lists them)"
         )
+    row.reason = " ".join(reasons) or row.reason
+
+
+def _contradictions(row: SnapshotRow, metadata: SnapshotMetadata, door: Door) -> list[str]:
+    """Set the status if ``_metadata`` contradicts itself about operators; returns the first contradiction."""
+    first = next(filter(None, map(_contradiction, metadata.operators)), None)
+    if first is None:
+        return []
+    readable = any(o.problem is None and o.handles() for o in metadata.operators)
+    row.status = SnapshotStatus.PARTIAL if readable else SnapshotStatus.UNREADABLE
+    return [str(first.at(file=row.metadata_path).worded(door))]
+
+
+def _contradiction(operator: OperatorState) -> StateExtractError | None:
+    if operator.problem is not None:
+        return operator.problem
+    return next((wrong.error.at(operator=operator_label(operator)) for wrong in wrong_key_groups(operator).values()), None)
 
 
 def locate_streams(metadata: SnapshotMetadata, locator: Locator, found: dict[Stream, int]) -> list[str]:

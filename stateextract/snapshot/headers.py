@@ -31,12 +31,12 @@ from stateextract.metadata.model import (
     InlineHandle,
     KeyedStateHandle,
     KeyGroupsHandle,
-    OperatorState,
     OperatorStateHandle,
     SnapshotMetadata,
     StreamHandle,
 )
 from stateextract.metadata.opener import Opener
+from stateextract.metadata.operator_lookup import operator_label
 from stateextract.snapshot.content import NO_DATA, Content, Header
 from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.bodies.database import shares
@@ -455,11 +455,6 @@ class HeaderReader:
                         position = self._metadata.find(stream.data)
                     self._inline[id(stream)] = position
                     cursor = max(cursor, position)
-
-
-def operator_label(operator: OperatorState) -> str:
-    """How a person calls an operator."""
-    return operator.uid or operator.name or operator.id
 
 
 def _check_offsets(handle: KeyGroupsHandle, stream: FilePiece, least: int) -> None:

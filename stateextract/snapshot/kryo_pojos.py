@@ -24,8 +24,9 @@ from serializers.kryo.pojo_fields import UNDECIDED, WITH_CLASS, ZERO, PojoFields
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
 from stateextract.metadata.model import SnapshotMetadata
+from stateextract.metadata.operator_lookup import operator_label
 from stateextract.snapshot.describe_contexts import kryo_classes, lacking, snapshots_of
-from stateextract.snapshot.headers import StateFile, operator_label
+from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.part_reader import PartReader
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.counters import Counters

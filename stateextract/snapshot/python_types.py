@@ -27,7 +27,8 @@ from stateextract.columnar.convert.type_overrides import (
 )
 from stateextract.errors import StateExtractError
 from stateextract.files.pickles import looks_pickled
-from stateextract.snapshot.headers import StateFile, operator_label
+from stateextract.metadata.operator_lookup import operator_label
+from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, has_row_key
 from stateextract.snapshot.job_type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.snapshot.part_reader import PartReader

@@ -24,12 +24,12 @@ from stateextract.metadata.model import (
     SegmentHandle,
     StreamHandle,
 )
-from stateextract.metadata.operator_lookup import find_operators
+from stateextract.metadata.operator_lookup import find_operators, operator_label
 from stateextract.options import JobOptions
 from stateextract.printable import there_is
 from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.snapshot.forecast import Forecast, Forecasts
-from stateextract.snapshot.headers import OnHeaders, ignore_progress, operator_label
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.snapshot.inventory import NamedState, master_entries
 from stateextract.snapshot.missing import streams
 from stateextract.snapshot.source import SnapshotSource

@@ -22,12 +22,12 @@ from stateextract.errors import UndecodableError, UnsupportedError, UsageError, 
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import pack
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
+from stateextract.metadata.operator_lookup import operator_label
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import find_named, there_is
 from stateextract.snapshot.forecast import Forecasts
-from stateextract.snapshot.headers import operator_label
 from stateextract.snapshot.part_reader import open_reader
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reading import choice_of

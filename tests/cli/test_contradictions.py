@@ -84,8 +84,8 @@ def test_an_operator(tmp_path: Path, out: Out, changes: dict[str, Any], reason: 
     code, text, _ = out("extract", path, "--output", str(tmp_path / "none"), "--engine", "local", "--operator", "a")
     assert code == 1
     assert not (tmp_path / "none").exists()
-    code, text, _ = out("checkpoints", str(tmp_path))
-    assert (code, "unreadable" in text) == (1, True)
+    (row,) = out.json("checkpoints", path, expected=3)["snapshots"]
+    assert (row["status"], row["file_count"], row["reason"].startswith(reason)) == ("partial", 7, True)
 
 
 def in_order(count: int) -> list[int]:
@@ -119,8 +119,8 @@ def test_a_handle_with_fewer_key_groups(tmp_path: Path, out: Out) -> None:
     assert (
         "the state handle of subtask 1 has key groups 4-6; expected key groups 4-7, with parallelism 2 and max parallelism 8"
     ) in text
-    codes = {command: out(command, path)[0] for command in ("count", "states", "inspect", "validate", "stats")}
-    assert codes == {"count": 3, "states": 3, "inspect": 3, "validate": 1, "stats": 3}
+    codes = {command: out(command, path)[0] for command in ("count", "states", "inspect", "validate", "stats", "checkpoints")}
+    assert codes == {"count": 3, "states": 3, "inspect": 3, "validate": 1, "stats": 3, "checkpoints": 3}
 
 
 def test_a_database_with_more_key_groups_than_its_handle(tmp_path: Path, out: Out) -> None:
@@ -202,3 +202,5 @@ def test_the_coordinator_of_a_corrupt_operator(tmp_path: Path, out: Out) -> None
         (found,) = json.loads(text)
         assert (code, found["status"]) == (1, "unreadable"), arguments
         assert "invalid parallelism 0 with max parallelism 2" in found["reason"]
+    (row,) = out.json("checkpoints", str(tmp_path / "chk-7"), expected=1)["snapshots"]
+    assert (row["status"], row["checkpoint_id"], row["file_count"]) == ("unreadable", 7, 1)
