@@ -268,6 +268,8 @@ def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
         return
     # States that no file is known to contain may be in those whose states are not known.
     unknown = set(options.state) - {state.name for state in i.named}
+    if i.operator.problem is not None and not options.state:
+        raise i.operator.problem
     asked = [s for s in i.named if s.entry is not None and _is_selected(s.entry, options)]
     for state in (*asked, *(i.nameless if unknown or not options.state else ())):
         for problem in state.problems:

@@ -178,6 +178,9 @@ class HeaderReader:
         :param on_headers: receives how far it is.
         """
         work = list(self._work())
+        for operator in self._snapshot.operators:
+            if operator.problem is not None:
+                operator.problem.at(file=self._locator.found.metadata_uri)
         self._wrong_key_groups = [{} if o.problem else wrong_key_groups(o) for o in self._snapshot.operators]
         self._find_inline(item.handle for item in work)
         self._find_bounds(item.handle for item in work)
@@ -217,7 +220,10 @@ class HeaderReader:
         problem, readable = self._problem(work)
         if problem is None:
             return files
-        problem.at(file=self._locator.found.metadata_uri, operator=operator_label(self._snapshot.operators[work.operator]))
+        operator = self._snapshot.operators[work.operator]
+        problem.at(file=self._locator.found.metadata_uri, operator=operator_label(operator))
+        if not files and not work.handle.size and problem is operator.problem:
+            return []  # It has no states, and the operator itself is reported.
         # The headers have the names of the states.
         return [
             replace(file, problem=file.problem or problem, content=file.content if readable else None) for file in files

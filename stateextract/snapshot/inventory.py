@@ -98,7 +98,10 @@ class OperatorInventory:
 
 def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> list[OperatorInventory]:
     """The operators in the order of their names."""
-    found = [OperatorInventory(operator, number) for number, operator in enumerate(snapshot.operators)]
+    found = [
+        OperatorInventory(operator, number, problems=[] if operator.problem is None else [operator.problem])
+        for number, operator in enumerate(snapshot.operators)
+    ]
     for file in files:
         _add_file(found[file.operator], file)
     for inventory in found:
@@ -107,17 +110,9 @@ def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> li
         _list_named(inventory)
         _list_nameless(inventory)
         if not inventory.entries:
-            inventory.entries.append(_without_state(inventory))
+            reason = "the operator had finished" if inventory.operator.fully_finished else None
+            inventory.entries.append(_entry(inventory.operator, None, "-", "-", Status.EMPTY, reason))
     return sorted(found, key=lambda i: by_name(i.operator))
-
-
-def _without_state(inventory: OperatorInventory) -> CoverageEntry:
-    operator = inventory.operator
-    if operator.problem is not None:
-        inventory.problems.append(operator.problem)
-        return _entry(operator, None, "-", "-", Status.UNREADABLE, str(operator.problem))
-    reason = "the operator had finished" if operator.fully_finished else None
-    return _entry(operator, None, "-", "-", Status.EMPTY, reason)
 
 
 def master_entries(master_states: Iterable[MasterState]) -> list[CoverageEntry]:
@@ -228,8 +223,6 @@ def _list_nameless(inventory: OperatorInventory) -> None:
         size = operator.coordinator.size
         reason = untyped_reason(decode_coordinator(operator.coordinator.data))
         status = Status.RAW if reason else Status.DECODED
-        if operator.problem is not None:
-            status, reason = Status.UNREADABLE, str(operator.problem)
         entry = _entry(operator, None, COORDINATOR, "coordinator state", status, reason, size, 1)
         entry.role = "what the operator's coordinator keeps, of a source its enumerator"
         inventory.entries.append(entry)
@@ -263,4 +256,6 @@ def _entry(
     size: int | None = None,
     handles: int = 0,
 ) -> CoverageEntry:
+    if operator.problem is not None:
+        status, reason = Status.UNREADABLE, str(operator.problem)
     return CoverageEntry(operator.id, operator.uid, operator.name, state, kind, form, status, reason, size, handles)

@@ -19,6 +19,7 @@ from stateextract.metadata.model import (
     InlineHandle,
     KeyGroupsHandle,
     OperatorState,
+    OperatorStateHandle,
     SnapshotMetadata,
 )
 from stateextract.metadata.parser import parse_metadata
@@ -86,6 +87,35 @@ def test_an_operator(tmp_path: Path, out: Out, changes: dict[str, Any], reason: 
     assert not (tmp_path / "none").exists()
     (row,) = out.json("checkpoints", path, expected=3)["snapshots"]
     assert (row["status"], row["file_count"], row["reason"].startswith(reason)) == ("partial", 7, True)
+
+
+EMPTY_LIST = OperatorStateHandle(4, (), InlineHandle("empty", b""))
+EMPTY_LOG = ChangelogHandle(8, 0, 8, 0, (), (), 0, None, "handle")
+
+
+@pytest.mark.parametrize("keyed", ["a state", "an empty log", "nothing"])
+def test_an_operator_with_empty_operator_state(tmp_path: Path, out: Out, keyed: str) -> None:
+    """Its states are listed, or if it has none, the operator."""
+    folder = write_snapshot(tmp_path / "chk-7", {"a": {"count": numbered(20)}, "b": {"count": numbered(20)}})
+    operator = next(o for o in parse_metadata((folder / "_metadata").read_bytes()).operators if o.uid == "a")
+    tasks = tuple(replace(task, managed_operator=EMPTY_LIST) for task in operator.subtasks)
+    if keyed != "a state":
+        tasks = tuple(replace(task, managed_keyed=EMPTY_LOG if keyed == "an empty log" else None) for task in tasks)
+    path = rewritten(folder, of_operators(parallelism=0, subtasks=tasks))
+    reason = (
+        "invalid parallelism 0 with max parallelism 8; expected 1 <= parallelism <= max parallelism <= 32768; "
+        f"in file {path}/_metadata, operator a, byte offset 54."
+    )
+    for command in ("states", "count", "extract"):
+        job = ("--engine", "local", "--output", str(tmp_path / "rows")) if command == "extract" else ()
+        found = out.json(command, path, *job, expected=3)
+        entries = found["coverage"]["entries"] if command == "extract" else found
+        entry, other = sorted(entries, key=lambda e: e["operator_uid"])
+        assert (entry["state_name"], entry["status"]) == ("count" if keyed == "a state" else None, "unreadable")
+        assert entry["reason"].replace(", state count", "") == reason
+        assert (other["state_name"], other["status"]) == ("count", "decoded")
+    code, _, err = out("extract", path, "--engine", "local", "--output", str(tmp_path / "strict"), "--strict")
+    assert (code, err.startswith("Error: invalid parallelism 0")) == (1, True)
 
 
 def in_order(count: int) -> list[int]:
