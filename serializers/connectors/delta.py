@@ -35,6 +35,7 @@ from serializers.connectors.recoverables import UNPUBLISHED
 from serializers.snapshots import flink_string
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
+from stateextract.printable import replaced
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _APP_ID = checked(UTF, _UUID.fullmatch)
@@ -48,12 +49,12 @@ def _partition(reader: Reader) -> list[tuple[str, str | None]]:
         if name is None:
             raise FormatError("a column without a name")
         values[name] = None if read_flag(reader) else flink_string(reader)
-    return list(values.items())
+    return [(replaced(name), None if value is None else replaced(value)) for name, value in values.items()]
 
 
 def _texts(reader: Reader) -> list[tuple[str, str]]:
     """The same as pairs of texts."""
-    return list({read_text(reader): read_text(reader) for _ in range(reader.count("values of a partition"))}.items())
+    return [(read_text(reader), read_text(reader)) for _ in range(reader.count("values of a partition"))]
 
 
 _VALUES = pa.map_(TEXT, TEXT)

@@ -40,7 +40,6 @@ from serializers.connectors.payload_parts import (
 from serializers.connectors.recoverables import UNPUBLISHED, UNPUBLISHED_FILE, unpublished_file
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
-from stateextract.printable import replaced
 
 BUCKET_MAGIC = 0x1E764B79
 COMMITTABLE_MAGIC = 0x1E765C80
@@ -62,7 +61,7 @@ def _path(reader: Reader) -> str | None:
     uri += path or ""
     uri += f"?{query}" if query is not None else ""
     uri += f"#{fragment}" if fragment is not None else ""
-    return replaced(uri)
+    return uri
 
 
 _LENGTH = checked(LONG, lambda number: number >= 0)

@@ -155,8 +155,9 @@ def read_text(reader: Reader) -> str:
 
 
 def nullable_text(reader: Reader) -> str | None:
-    """A boolean "is present", then ``StringValue.writeString``."""
-    return flink_string(reader) if read_flag(reader) else None
+    """A boolean "is present", then ``StringValue.writeString``, with U+FFFD for lone surrogates."""
+    text = flink_string(reader) if read_flag(reader) else None
+    return None if text is None else replaced(text)
 
 
 def struct_of(**fields: pa.DataType) -> pa.DataType:

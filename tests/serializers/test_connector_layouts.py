@@ -15,7 +15,7 @@ from serializers.context import NO_EVIDENCE
 from serializers.javaobjects import read_object
 from stateextract.files.reader import Reader
 from tests.serializers.connector_bytes import as_printed, decoded, payloads
-from tests.serializers.test_connectors import utf, versioned
+from tests.serializers.test_connectors import FILE, utf, versioned
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 PARENTS = struct.pack(">i", 1) + utf("shardId-000000000000")
@@ -95,16 +95,22 @@ def sized(text: str) -> bytes:
 
 
 def test_lone_surrogates_do_not_reach_arrow() -> None:
-    """JSON can have them as escapes, and Java's own serialization in names of classes."""
+    """JSON can have them as escapes, Java's own serialization in names of classes, and Flink's strings as they are."""
     offset = b"\1" + sized('{"file":"mysql-bin.\\ud800","pos":"4"}')
     stream = struct.pack(">i", 2) + utf("binlog-split") + utf("") + offset + b"\0" + bytes(12) + b"\0"
+    (partition,) = (p.inner for p in payloads() if p.name == "delta_split 3.2")
+    partition = partition.replace(b"\x04day\0\x0b2024-01-01", b"\x04da\x80\xb0\x03\0\x0b2024-01-0\x80\xb0\x03")
     task = utf('{"data-file":{"file-path":"/t/\\ud800"}}')
     found = {
         "cdc_split": decoded("SourceReaderState", versioned(4, stream)),
         "iceberg_split": decoded("SourceReaderState", versioned(2, struct.pack(">iqi", 0, 0, 1) + task)),
+        "file_split": decoded("SourceReaderState", versioned(1, FILE.replace(b"\x0a/in/a.csv", b"\x0a/in/a.cs\x80\xb0\x03"))),
+        "delta_split": decoded("SourceReaderState", versioned(1, partition)),
     }
     assert found["cdc_split"]["cdc_split"]["start"]["file"] == "mysql-bin.\ufffd"
     assert found["iceberg_split"]["iceberg_split"]["tasks"][0]["path"] == "/t/\ufffd"
+    assert found["file_split"]["file_split"]["path"] == "hdfs://nn:8020/in/a.cs\ufffd"
+    assert found["delta_split"]["delta_split"]["partition"] == [("da\ufffd", "2024-01-0\ufffd"), ("note", None)]
     for name, value in found.items():
         pa.array([value[name]], FORMS["SourceReaderState"][name].column.type).validate(full=True)
     class_name = b"A\xed\xa0\x80"
