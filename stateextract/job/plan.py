@@ -285,7 +285,8 @@ def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
 def _read_other_files(i: OperatorInventory, options: JobOptions) -> None:
     """Of a state that is in files whose head cannot be read, too, the other files are read."""
     for state in i.named:
-        there = any(file.header is not None and file.content is not None for file in state.files)
+        files = [file for file in state.files if file.header is not None and file.content is not None]
+        there = any(name == state.name for file in files for name, _ in file.states)
         if state.entry is None or not state.problems or not there or not state.readable:
             continue
         if not _is_selected(state.entry, options):

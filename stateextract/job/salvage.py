@@ -112,11 +112,37 @@ def _tried(reader: PartReader, part: Part, targets: OperatorTargets, names: Coll
 def _readable(
     reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], counters: Counters
 ) -> Iterator[tuple[Part, Collection[str]]]:
-    """What of a part can be read; what cannot is counted in the counters."""
+    """What of a part can be read; what cannot is counted in the counters.
+
+    If all pieces of a part can be read and the part cannot, the error is about what no piece shows: a file has fewer entries
+    than it says, for example. Then the error is noted.
+    """
     error = _tried(reader, part, targets, names)
     if error is None:
         yield part, names
-    elif len(names) > 1 and error.state in names:
+        return
+    known = _losses(counters, names)
+    yield from _readable_pieces(reader, part, targets, names, counters, error)
+    if _losses(counters, names) == known and _tried(reader, part, targets, names) is not None:
+        for name in [name for name in names if name == error.state] or names:
+            _note(name, error, counters)
+
+
+def _losses(counters: Counters, names: Collection[str]) -> list[tuple[int, int, int]]:
+    read = [counters.of(name) for name in names]
+    return [(one.lost_key_groups, one.lost_entries, len(one.problems)) for one in read]
+
+
+def _readable_pieces(
+    reader: PartReader,
+    part: Part,
+    targets: OperatorTargets,
+    names: Collection[str],
+    counters: Counters,
+    error: StateExtractError,
+) -> Iterator[tuple[Part, Collection[str]]]:
+    """:func:`_readable` for less than a part that cannot be read."""
+    if len(names) > 1 and error.state in names:
         yield from _readable(reader, part, targets, {str(error.state)}, counters)
         yield from _readable(reader, part, targets, set(names) - {error.state}, counters)
     elif len(names) > 1 and part.content.form is BodyKind.SST_FILES:
@@ -140,5 +166,10 @@ def _lose(part: Part, name: str, error: StateExtractError, counters: Counters) -
         read.lost_key_groups += len(content.ranges)
     else:
         read.lost_entries += sum(len(p.offsets) for p in content.partitions if p.name == name) or 1
+    _note(name, error, counters)
+
+
+def _note(name: str, error: StateExtractError, counters: Counters) -> None:
+    read = counters.of(name)
     read.problem(str(error))
     read.failure = read.failure or error.status

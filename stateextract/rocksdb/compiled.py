@@ -6,6 +6,7 @@ are compiled, or loaded, when they are first called.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -118,6 +119,10 @@ class BatchDecoder:
             formats.decompress(memoryview(raw)[start:end], kind, room, int(blocks[i, 0]))
             i = b.expand(*arrays, i + 1, n, arena_at, arena_at + len(self._arena))
         return plains, n
+
+    def block(self, plains: Numbers, which: int) -> bytes:
+        where, size = plains[which, [k.T_ADDRESS, k.T_PLAIN]].tolist()
+        return ctypes.string_at(where, size)
 
     def _check(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, spans: Numbers, which: Numbers) -> None:
         """Lengths that cannot be end in the errors that the plain reader has for them."""

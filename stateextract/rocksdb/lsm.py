@@ -21,9 +21,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from stateextract.errors import FormatError, MissingFileError, UnsupportedError, UsageError
+from stateextract.errors import FormatError, MissingFileError, StateExtractError, UnsupportedError, UsageError
 from stateextract.files.prefetch import AHEAD, PrefetchRequest
 from stateextract.files.window import READ
+from stateextract.metadata.locate import abbreviate
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.metadata.opener import (
     ExpectHandle,
@@ -34,6 +35,7 @@ from stateextract.metadata.opener import (
     nothing,
     read_exactly,
 )
+from stateextract.printable import pluralize
 from stateextract.rocksdb import reference
 from stateextract.rocksdb.manifest import Family, LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
@@ -314,6 +316,40 @@ class RocksDB:
             if file in self._files:
                 yield self._files[file]
 
+    def contradictions(self, states: Collection[str]) -> dict[str, StateExtractError]:
+        """States that only one of the head and the MANIFEST has. Flink creates a column family for each state it registers.
+
+        :param states: names that the head lists.
+        """
+        found: dict[str, StateExtractError] = {}
+        for name in states:
+            if name not in self.column_families:
+                found[name] = self._without_family(name)
+        for name, family in self.column_families.items():
+            if family.files and name not in states:
+                files = pluralize(len(family.files), "file")
+                found[name] = FormatError(
+                    f"the database has {files} of a state {name!r}, which its head does not list",
+                    advice="its rows cannot be read without a serializer: copy the snapshot again, or read another one",
+                )
+        return found
+
+    def unlisted(self) -> StateExtractError | None:
+        """What to say of SST files of the handle that the MANIFEST does not list, if there are any. Flink writes live ones."""
+        live = {name for family in self.column_families.values() for one in family.files for name in one.names}
+        others = sorted(name for name in self._files if name.endswith((".sst", ".ldb")) and name not in live)
+        if not others:
+            return None
+        return FormatError(
+            f"the MANIFEST does not list {abbreviate(others)} of the state handle, so rows may be missing",
+            advice="the MANIFEST is another one, or was cut short: copy the snapshot again",
+        )
+
+    def _without_family(self, name: str) -> FormatError:
+        return FormatError(
+            f"the database has no column family {name!r}", expected="one of " + abbreviate(sorted(self.column_families))
+        )
+
     def family(self, name: str) -> Family:
         """The column family of a state.
 
@@ -321,10 +357,7 @@ class RocksDB:
         """
         found = self.column_families.get(name)
         if found is None:
-            raise FormatError(
-                f"the database has no column family {name!r}",
-                expected="one of " + ", ".join(sorted(self.column_families)),
-            )
+            raise self._without_family(name)
         return found
 
 

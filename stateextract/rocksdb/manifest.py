@@ -47,6 +47,10 @@ class LiveFile:
         """Local names it may have: six digits, and what very old releases wrote."""
         return f"{self.number:06d}.sst", f"{self.number:06d}.ldb"
 
+    def contains(self, key: bytes) -> bool:
+        """Whether a user key lies within the file's bounds."""
+        return self.smallest <= key and (key < self.largest or (key == self.largest and not self.exclusive))
+
 
 @dataclass(slots=True)
 class Family:

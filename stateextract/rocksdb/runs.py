@@ -20,7 +20,7 @@ import numpy.typing as npt
 from stateextract.errors import FormatError
 from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.metadata.opener import errors_of
-from stateextract.rocksdb.blocks import TRAILER
+from stateextract.rocksdb.blocks import TRAILER, entries
 from stateextract.rocksdb.manifest import LiveFile
 from stateextract.rocksdb.ranges import KeyRanges, meeting
 from stateextract.rocksdb.table import Blocks, IndexReader, RangeDeletion, Table
@@ -77,6 +77,9 @@ class BlockDecoder(Protocol):
         :returns: the plain blocks, valid until the next call, and how many they are.
         """
 
+    def block(self, plains: Any, which: int) -> bytes:
+        """One of the plain blocks."""
+
 
 def runs_of(files: Sequence[LiveFile]) -> list[list[LiveFile]]:
     """Files in runs: each file of level 0 is one; from level 1 on, the files of a level are.
@@ -127,6 +130,7 @@ class Run:
         self._starts: Starts = self._blocks[:, 0]
         self._end = 0  # of the last block in the file
         self._whole = True
+        self._first = True  # nothing of the file was read
         self._entries = 0  # when the file was opened
 
     @property
@@ -151,6 +155,7 @@ class Run:
                     plains, n = self._decoder.decode(table, self._raw, self._starts, self._chunk, PLAIN)
                     offsets = self._chunk[:n, 0].tolist()
                     self._chunk, self._starts = self._chunk[n:], self._starts[n:]
+                    self._check_bounds(table, plains, offsets)
                     return BlockBatch(table, plains, offsets)
                 if self._reads_left:
                     self._fetch(table, self._reads_left.popleft())
@@ -179,7 +184,7 @@ class Run:
         self._table = table = self._open_table(live)
         self._parts = table.data_blocks(self._decoder.read_index, meeting(self._ranges, live))
         self._end = 0
-        self._whole = True
+        self._whole = self._first = True
         self._entries = entries
         if table.range_deletions:
             self._deletions(table.range_deletions)
@@ -193,6 +198,20 @@ class Run:
             found = entries - self._entries + table.properties.range_deletions
             if found != stated:
                 raise FormatError(f"the file has {found} entries", expected=f"{stated} by its properties")
+
+    def _check_bounds(self, table: Table, plains: Any, offsets: Sequence[int]) -> None:
+        """The first and the last key that are read lie where the MANIFEST says: by that, files are chosen."""
+        last = not len(self._chunk) and not self._reads_left
+        for which in [0] * self._first + [-1] * last:
+            block = self._decoder.block(plains, which)
+            keys = [key[:-8] for key, _ in entries(block, offsets[which]) if len(key) >= 8]
+            if keys and not table.live.contains(keys[which]):
+                raise FormatError(
+                    f"a key is outside of the bounds of file {table.live.number} in the MANIFEST",
+                    expected=f"keys from {table.live.smallest.hex()} to {table.live.largest.hex()}",
+                    offset=offsets[which],
+                )
+        self._first = False
 
     def _check(self, table: Table) -> None:
         """Blocks must follow one another: a read then never takes more than the file has."""

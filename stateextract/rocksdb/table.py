@@ -32,7 +32,7 @@ from stateextract.rocksdb.blocks import (
     read_handle,
     varint,
 )
-from stateextract.rocksdb.manifest import LiveFile
+from stateextract.rocksdb.manifest import LARGEST_SEQNO, LiveFile
 from stateextract.rocksdb.ranges import EVERYTHING, KeyRanges
 
 _BLOCK_BASED = 0x88E241B785F4CFF7
@@ -317,18 +317,22 @@ class Table:
         version = self.properties.external_version
         if version is None or version < 2:
             return None
-        return self.properties.global_seqno or self.live.largest_seqno
+        stored, listed = self.properties.global_seqno, self.live.largest_seqno
+        if stored and listed not in (stored, LARGEST_SEQNO):
+            raise FormatError(
+                f"the file has the sequence number {stored} by its properties", expected=f"{listed} by the MANIFEST"
+            )
+        return stored or listed
 
     def _range_deletions(self, handle: BlockHandle | None) -> tuple[RangeDeletion, ...]:
         """Clipped to the file's bounds: what lies outside is some other file's to delete."""
-        if handle is None:
-            return ()
+        where = self.footer.metaindex if handle is None else handle
         found: list[RangeDeletion] = []
         count = 0
         last = self.live.largest if self.live.exclusive else self.live.largest + b"\0"
-        for key, end in entries(self.block(handle), handle.offset):
+        for key, end in () if handle is None else entries(self.block(handle), handle.offset):
             if len(key) < 8 or key[-8] != 15:
-                raise FormatError("an entry of the range deletions is something else", offset=handle.offset)
+                raise FormatError("an entry of the range deletions is something else", offset=where.offset)
             count += 1
             seqno = int.from_bytes(key[-7:], "little") if self.global_seqno is None else self.global_seqno
             begin, end = max(key[:-8], self.live.smallest), min(end, last)
@@ -338,7 +342,7 @@ class Table:
             raise FormatError(
                 f"the file has {count} range deletions",
                 expected=f"{self.properties.range_deletions} by its properties",
-                offset=handle.offset,
+                offset=where.offset,
             )
         return tuple(found)
 

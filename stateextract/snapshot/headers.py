@@ -334,28 +334,35 @@ class HeaderReader:
             problem: StateExtractError | None = None
             lost: dict[str, StateExtractError] = {}
             try:
-                lost = self._lost(handle)
+                lost, problem = self._lost(handle, [meta.name for meta in header.states])
             except StateExtractError as error:
-                problem = self._explained(error).at(file=stream.uri, operator=label)
-            lost = {n: self._explained(e).at(operator=label, state=n) for n, e in lost.items()}
+                problem = self._explained(error)
+            if problem is not None:
+                problem.at(file=stream.uri, operator=label)
+            lost = {n: self._explained(e).at(file=stream.uri, operator=label, state=n) for n, e in lost.items()}
             return _state_file(work, stream, content, header, key, problem=problem, lost=lost, handle=handle)
 
-    def _lost(self, handle: IncrementalHandle) -> dict[str, StateExtractError]:
-        """Why states of a database cannot be read, by name. Their SST files are looked for, not opened.
+    def _lost(
+        self, handle: IncrementalHandle, states: Sequence[str]
+    ) -> tuple[dict[str, StateExtractError], StateExtractError | None]:
+        """Why states of a database cannot be read, by name, and why rows of any state may be missing.
 
+        The SST files are looked for, not opened.
+
+        :param states: what the head lists.
         :raises StateExtractError: where none can be read.
         """
         from stateextract.rocksdb import RocksOptions, open_rocksdb
 
         database = open_rocksdb(handle, Opener(self._locator, FilePrefetcher(self._store)), RocksOptions(self._verify))
-        lost: dict[str, StateExtractError] = {}
+        lost = database.contradictions(states)
         for name in database.column_families:
             for stream in database.streams(name):
                 try:
                     self._locator.locate(stream)
                 except StateExtractError as error:
                     lost.setdefault(name, error)
-        return lost
+        return lost, database.unlisted()
 
     # -- changelogs
 

@@ -149,8 +149,10 @@ def _add_problems(inventory: OperatorInventory, file: StateFile) -> None:
     """
     states = inventory.of_scope(file.scope)
     for name, error in file.lost.items():
-        if name in states:
-            states[name].problems.append(error)
+        state = states.setdefault(name, NamedState(name, file.scope, file.scope))
+        if not any(file is known for known in state.files):
+            state.files.append(file)
+        state.problems.append(error)
     if file.problem is None:
         return
     concerned = [states[name] for name in dict.fromkeys(name for name, _ in file.states)]
