@@ -277,7 +277,7 @@ class Snapshot:
     def validate(self, on_progress: OnProgress = lambda size, rows: None) -> Iterator[Finding]:
         """Decode every byte of every state, and say of each whether it is sound.
 
-        Goes on after damage: errors are in the findings. They come operator by operator.
+        Goes on after damage: errors are in the findings. They come operator by operator, then those of master state.
 
         :param on_progress: receives bytes of files and rows as they are read.
         """
@@ -285,6 +285,7 @@ class Snapshot:
         validation = Validation(self._opened, on_progress)
         for operator in sorted(self.operators, key=by_name):
             yield from (finding.worded() for finding in validation.of(operator))
+        yield from validation.of_job()
 
     @leaving()
     def operator(self, name: str) -> Operator:

@@ -27,7 +27,7 @@ from stateextract.printable import agreeing, pluralize
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import CANNOT_BE_READ, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile, StateScope
-from stateextract.snapshot.inventory import has_row_key
+from stateextract.snapshot.inventory import has_row_key, master_entries
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import KeyedHeader
@@ -53,7 +53,7 @@ OnProgress = Callable[[int, int], None]
 class Finding:
     """What was found of one state, or of something of an operator that has no name.
 
-    :param operator: how a person calls it; ``operator_id`` is its operator ID.
+    :param operator: how a person calls it; ``operator_id`` is its operator ID. ``(job)`` and ``None`` of master state.
     :param state: ``None`` where there is no name, or where no header that can be read has it.
     :param status: ``sound``, ``damaged``, ``missing``, ``unreadable`` or ``not checked``.
     :param rows: rows decoded; :param size: bytes of state that they took.
@@ -64,7 +64,7 @@ class Finding:
     """
 
     operator: str
-    operator_id: str
+    operator_id: str | None
     state: str | None
     scope: StateScope | None
     kind: str
@@ -125,6 +125,7 @@ class Validation:
             sessions=False,
         )
         self._files = opened.source.files()
+        self._masters = opened.source.metadata.master_states
         self._on_progress = on_progress
         self._misplaced: dict[tuple[StateScope, str], list[Misplaced]] = {}
 
@@ -172,12 +173,19 @@ class Validation:
         for entry in inventory.entries:
             if entry.state is None and entry.status in CANNOT_BE_READ and entry not in nameless:
                 status = UNCHECKED if entry.status == UNSUPPORTED else entry.status
-                finding = Finding(operator.label, operator.id, None, None, entry.form, status, size=entry.size or 0)
+                finding = Finding(operator.label, operator.id, None, None, entry.kind, status, size=entry.size or 0)
                 finding.reason = entry.reason
                 yield finding
             elif entry.kind == COORDINATOR:
                 # Its bytes are in _metadata and were read with it; what fits none of the known forms stays bytes.
                 yield Finding(operator.label, operator.id, None, None, "coordinator", size=entry.size or 0)
+
+    def of_job(self) -> Iterator[Finding]:
+        """Master state, whose form only the hooks of the job know."""
+        for entry in master_entries(self._masters):
+            yield Finding(
+                entry.label, None, entry.state, None, entry.kind, UNCHECKED, size=entry.size or 0, reason=entry.reason
+            )
 
     # -- files
 

@@ -79,7 +79,8 @@ def diff(
 
     They may be of any kind, parallelism and schema. Keyed state is compared by key and namespace, the elements of operator
     state by what they are, timers as a set. With --output the changes become Parquet datasets, and nothing is visible there
-    before the end. Exit code 3: not everything could be compared.
+    before the end. Exit code 3: not everything could be compared;
+    1: nothing could be.
     """
     without_pandas()
     from stateextract.cli.progress import Meter, counted
@@ -97,7 +98,7 @@ def diff(
         options = DiffOptions(last_access, common_fields, later.memory_bytes, full)
         execute = counted(meter, on_this_machine(workers), rows)
         result = run_diff(earlier, later, options, execute, output, meter.headers)
-    code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE
+    code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE if result.compared else ExitCode.FAILED
     if exit_code and result.differs:
         code = ExitCode.DIFFERENT
     with printing_about_a_result(complain, output is not None):
@@ -133,7 +134,9 @@ def show(result: DiffResult, output: str | None) -> None:
         screen.say(line)
     if not result.differs:
         everything = result.complete and all(pair.equal for pair in result.plan.coordinators)
-        screen.print("No difference." if everything else "No difference in what could be compared.")
+        nothing = not result.compared and not result.complete
+        partly = "Nothing could be compared." if nothing else "No difference in what could be compared."
+        screen.print("No difference." if everything else partly)
     if result.manifest is not None:
         mine = [d for d in result.manifest.datasets if d.job == result.manifest.job]
         total = sum(dataset.rows for dataset in mine)

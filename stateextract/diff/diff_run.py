@@ -109,6 +109,11 @@ class DiffResult:
         left_out = any(counts.left_out for counts in self.counts)
         return states and not left_out and not self.plan.unread
 
+    @property
+    def compared(self) -> bool:
+        """Whether anything was compared: the rows of a state, or the bytes of a coordinator."""
+        return any(state.how is not None for state in self.plan.states) or bool(self.plan.coordinators)
+
     def document(self) -> dict[str, Any]:
         before, after = self.plan.coverages
         return {

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
+from stateextract.metadata.model import MasterState
+from stateextract.metadata.parser import parse_metadata
 from tests.cli.test_cli import CUSTOM, Out, out
 from tests.cli.test_tables import ORDERS
 from tests.job.snapshots import numbered, write_snapshot
+from tests.metadata import writer
+from tests.state.test_nameless import channel
 
 __all__ = ["out"]  # a fixture
 
@@ -71,3 +76,26 @@ def test_a_missing_file_is_told_once(out: Out, tmp_path: Path) -> None:
         reasons[command] = {row["state_name"]: (row["status"], row["reason"]) for row in json.loads(text)}
     assert reasons["states"] == reasons["count"]
     assert len(set(reasons["count"].values())) == 1
+
+
+def test_state_without_a_form_is_listed_as_in_other_commands(out: Out, tmp_path: Path) -> None:
+    """Master state and in-flight data are ``not checked``, under the names and kinds that ``count`` has."""
+    snapshot = write_snapshot(tmp_path / "s", {"op": {"a": numbered(8)}})
+    metadata = parse_metadata((snapshot / "_metadata").read_bytes())
+    (operator,) = metadata.operators
+    first = replace(operator.subtasks[0], input_channels=(channel(0, 3),))
+    changed = replace(operator, subtasks=(first, *operator.subtasks[1:]))
+    masters = (MasterState(1, "hook", b"\xff\x00"),)
+    (snapshot / "_metadata").write_bytes(writer.metadata(replace(metadata, operators=(changed,), master_states=masters)))
+    code, text, err = out("validate", str(snapshot), "--format", "json")
+    assert (code, err) == (3, "")
+    found = [[s[name] for name in ("operator_id", "state_name", "state_kind", "status", "rows", "bytes")]
+             for s in json.loads(text)["states"]]  # fmt: skip
+    assert found == [
+        [operator.id, "a", "value", "sound", 8, found[0][-1]],
+        [operator.id, None, "channel", "not checked", 0, 3],
+        [None, "hook", "master", "not checked", 0, 2],
+    ]
+    code, text, err = out("count", str(snapshot), "--format", "json")
+    assert (code, err) == (3, "")
+    assert [[s["operator_id"], s["state_name"], s["state_kind"]] for s in json.loads(text)] == [row[:3] for row in found]

@@ -189,6 +189,11 @@ def test_what_could_not_be_compared_is_said(tmp_path: Path, capsys: pytest.Captu
     ]
     assert run([*arguments, "--exit-code"]) == 3
     assert run(["diff", str(one), str(other), "--on-undecodable", "raw"]) == 2
+    nothing = write_snapshot(tmp_path / "c", {"op": {"b": ROWS}}, values={"b": UNKNOWN})
+    assert run(["diff", str(nothing), str(nothing)]) == 1
+    (tmp_path / "b" / "op-1").unlink()
+    assert run(["diff", str(other), str(other)]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "Nothing could be compared."
 
 
 def test_entries_of_maps_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
