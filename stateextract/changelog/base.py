@@ -105,7 +105,7 @@ class BaseChanges:
         row = changed.rows[row_id]
         if isinstance(row, MapRow):
             if row.includes_base:
-                self._patch_map(changed, base, row_id, row, _map_entries(base, value))
+                self._patch_map(base, row_id, row, _map_entries(base, value))
         elif changed.shape == LIST:
             self._met_value(changed, base, row_id, row, lambda: (int.from_bytes(value[:4], "big"), value[4:]))
         else:
@@ -122,7 +122,7 @@ class BaseChanges:
     ) -> None:
         row = changed.rows[row_id]
         assert isinstance(row, MapRow)
-        self._patch_map(changed, base, row_id, row, iter(entries))
+        self._patch_map(base, row_id, row, iter(entries))
 
     def _met_value(
         self, changed: StateOverlay, base: ChangedState, row_id: bytes, row: ValueRow, found: Callable[[], Found]
@@ -135,22 +135,13 @@ class BaseChanges:
                 self.captured[changed.name, row_id] = found()
         except UndecodableError as error:
             row.settled = True
-            self._refuse(error, changed, base, row_id, row)
+            self._refuse(error, base, row_id, row)
 
     def _patch_map(
-        self,
-        changed: StateOverlay,
-        base: ChangedState,
-        row_id: bytes,
-        row: MapRow,
-        entries: Iterator[tuple[bytes, bytes]],
+        self, base: ChangedState, row_id: bytes, row: MapRow, entries: Iterator[tuple[bytes, bytes]]
     ) -> None:
         row.settled = True
-        try:
-            found = row.over(entries, base)
-        except UndecodableError as error:
-            self._refuse(error, changed, base, row_id, row)
-            return
+        found = row.over(entries, base)
         if found is not None:
             self._write_map(base, row, row_id, found)
 
@@ -190,7 +181,7 @@ class BaseChanges:
         try:
             self._write_value(changed, row_id, row, lambda part: self.captured.get((changed.name, part)), base)
         except UndecodableError as error:
-            self._refuse(error, changed, base or changed.state, row_id, row)
+            self._refuse(error, base or changed.state, row_id, row)
 
     def _unreadable_base(self, changed: StateOverlay) -> None:
         counters = self.writer.counters.of(changed.name)
@@ -271,9 +262,7 @@ class BaseChanges:
         key = identity.pair_key(row.group, row_id)
         self.writer.add(state, row.group, location, key, identity.lengths, value)
 
-    def _refuse(
-        self, error: UndecodableError, changed: StateOverlay, state: ChangedState, row_id: bytes, row: ValueRow | MapRow
-    ) -> None:
+    def _refuse(self, error: UndecodableError, state: ChangedState, row_id: bytes, row: ValueRow) -> None:
         error.offset = None
         key = self.identity(state).pair_key(row.group, row_id)
         self.writer.refuse(error, state, row.group, row.location, len(key).to_bytes(4, "big") + key + bytes(4))

@@ -103,16 +103,20 @@ def _try(name: str, logs: list[list[Change]], max_parallelism: int) -> FoundKey 
                 key_end = state.key(change.data, _HEAD, len(change.data))
                 if not _fits(state, change.data, key_end):
                     return None
+                keyed = state
                 changes += 1
                 key_bytes = change.data[_HEAD:key_end]
                 if seen.setdefault(key_bytes, change.key_group) != change.key_group:
                     return None
+        evidence = 0
         for key_bytes, group in list(seen.items())[:_KEYS]:
-            if not _hashes_to(state, key_bytes, group, max_parallelism):
+            groups = _groups_of(keyed, key_bytes, max_parallelism)
+            if groups is not None and group not in groups:
                 return None
+            evidence += groups is not None
     except (StateExtractError, KeyError, struct.error):
         return None
-    return FoundKey(key, name, min(len(seen), _KEYS), changes) if seen else None
+    return FoundKey(key, name, evidence, changes) if evidence else None
 
 
 def _fits(state: ChangedState, record: bytes, key_end: int) -> bool:
@@ -145,10 +149,10 @@ def _fits(state: ChangedState, record: bytes, key_end: int) -> bool:
     return False
 
 
-def _hashes_to(state: ChangedState, key: bytes, group: int, max_parallelism: int) -> bool:
+def _groups_of(state: ChangedState, key: bytes, max_parallelism: int) -> frozenset[int] | None:
+    """The key groups that a key may be in; ``None`` of a text with U+FFFD, in the place of which may be a lone surrogate."""
     serializer = state.row.key_serializer
     layout = next(f.layout for f in state.row.layout.fields if f.name == "key")
     value, _ = interpret(layout, key, 0, len(key))
     assert serializer is not None
-    groups = key_groups(pa.scalar(value, layout.arrow_type), serializer, max_parallelism)
-    return groups is not None and group in groups
+    return key_groups(pa.scalar(value, layout.arrow_type), serializer, max_parallelism)

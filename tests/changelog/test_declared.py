@@ -24,7 +24,22 @@ from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.metadata.model import SubtaskState
 from stateextract.state.header import parse_header
 from stateextract.state.keys.key_groups import key_group_of_hash
-from tests.changelog.writer import SET, TTL_CONFIG, VOID, change, declare, handle, in_memory, timer
+from tests.changelog.writer import (
+    ADD,
+    ADD_ELEMENT,
+    ADD_OR_UPDATE,
+    CLEAR,
+    MERGE_NS,
+    REMOVE,
+    SET,
+    TTL_CONFIG,
+    VOID,
+    change,
+    declare,
+    handle,
+    in_memory,
+    timer,
+)
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, head, i32, i64, proxy, write
 from tests.state.unknown_classes import unknown_classes
 from tests.writers.flink_writer import BOOLEAN, DOUBLE, INT, flink_string, list_of, map_of, simple, tuple_of, versioned
@@ -73,6 +88,9 @@ def test_an_unknown_serializer_of_any_shape_is_skipped(location: str) -> None:
     )
 
 
+OPERATOR_STATE = VALUE.meta(LONG)[:3] + i32(1) + VALUE.meta(LONG)[7:] + b"\x00\x00\x00\x01\x01"
+
+
 def with_tail(tail: bytes, state: State = VALUE) -> bytes:
     return b"\x08" + i32(7) + state.meta(LONG) + tail
 
@@ -86,6 +104,7 @@ def with_tail(tail: bytes, state: State = VALUE) -> bytes:
         (declare(VALUE, 0)[:-1], FormatError, "ends inside a backend type"),
         (with_tail(b"\x00\x00\x00\x01\x03"), FormatError, "backend type 3 of KEY_VALUE state"),
         (with_tail(b"\x00\x01\x00", TIMERS), FormatError, "backend type 0 of PRIORITY_QUEUE state"),
+        (b"\x08" + i32(7) + OPERATOR_STATE, FormatError, "OPERATOR state in a changelog"),
         (with_tail(b"\x00\x00\xff\xff\x00"), FormatError, "negative state id -1"),
         (with_tail(b"\x01no java\x00\x00\x01\x00"), FormatError, "no Java object"),
         (with_tail(b"\x01" + TTL_CONFIG + b"\x01\x00\x01\x00"), FormatError, "a time to live and a default value"),
@@ -125,12 +144,18 @@ def test_a_merged_head() -> None:
     assert merged.compressed
 
 
+def declare_queue(element: bytes, state_id: int) -> bytes:
+    """A priority queue that is not one of timers."""
+    name = State("queue", kind="VALUE", value=LONG).meta(LONG)[:7]
+    tail = struct.pack(">hB", state_id, 3)
+    return b"\x08" + i32(7) + name + i32(3, 0, 1) + b"\x00\x10VALUE_SERIALIZER" + proxy(element) + tail
+
+
 def test_the_key_of_timers() -> None:
     assert timer_key(parse_declaration(declare(VALUE, 0))) is None
     for key in (LONG, tuple_of(LONG, STRING)):
         assert timer_key(parse_declaration(declare(TIMERS, 0, key))) == proxy(key)
-    queue = State("queue", kind="VALUE", value=LONG).meta(LONG)
-    record = b"\x08" + i32(7) + queue[:7] + i32(3, 0, 1) + b"\x00\x10VALUE_SERIALIZER" + proxy(LONG) + b"\x00\x00\x03"
+    record = declare_queue(LONG, 0)
     assert parse_declaration(record).meta.kind == "PRIORITY_QUEUE"
     assert timer_key(parse_declaration(record)) is None
 
@@ -176,6 +201,56 @@ def test_trial() -> None:
     assert tried(sets(ints)) == ("Int", 3, 3)
     booleans = {b"\x00": group_of(1237, 128), b"\x01": group_of(1231, 128)}
     assert tried(sets(booleans)) == ("Boolean", 2, 2)
+
+
+LISTS = State("s", kind="LIST", value=list_of(INT))
+MAPS = State("s", kind="MAP", value=map_of(STRING, INT))
+SUMS = State("s", kind="REDUCING", value=LONG)
+K, ONE = flink_string("k"), i32(1)
+
+
+@pytest.mark.parametrize(
+    ("state", "operation", "operands", "wrong"),
+    [
+        (VALUE, CLEAR, b"", [b"x"]),
+        (LISTS, SET, i32(2, 1, 2), [i32(2, 1), i32(2, 1, 2) + b"x"]),
+        (LISTS, ADD, i32(1, 7), [i32(1)]),
+        (LISTS, ADD_ELEMENT, ONE, [b"", ONE + b"x"]),
+        (MAPS, ADD, ONE + K + b"\x00" + ONE, [ONE + K, ONE + K + b"\x00" + ONE + b"x"]),
+        (MAPS, ADD_OR_UPDATE, K + ONE, [K, K + ONE + b"x"]),
+        (MAPS, REMOVE, K, [b"", K + b"x"]),
+        (SUMS, MERGE_NS, VOID + i32(2) + VOID + VOID, [VOID + i32(2) + VOID, VOID + ONE + VOID + VOID]),
+        (State("s", kind="VALUE", value=UNKNOWN), SET, b"whatever it is", []),
+    ],
+)
+def test_trial_by_each_operation(state: State, operation: int, operands: bytes, wrong: list[bytes]) -> None:
+    """A key is one after which the rest of each record is what its operation has."""
+
+    def log(operands: bytes) -> list[tuple[int, bytes]]:
+        changes = [(group, change(operation, 0, key, VOID, operands)) for key, group in LONGS.items()]
+        return [(-1, declare(state, 0)), *changes]
+
+    assert tried(log(operands)) == ("Long", 20, 20)
+    assert [tried(log(other)) for other in wrong] == [None] * len(wrong)
+
+
+def test_trial_by_an_operation_that_the_state_does_not_have() -> None:
+    assert tried([(-1, declare(VALUE, 0)), *((g, change(ADD_ELEMENT, 0, k, VOID, i64(1))) for k, g in LONGS.items())]) is None
+
+
+def test_trial_leaves_queues_out() -> None:
+    """Their records have no key that could be looked at alone."""
+    queue = [(-1, declare_queue(LONG, 1)), (3, change(ADD_ELEMENT, 1, i32(1), i64(7)))]
+    assert tried([*sets(LONGS), *queue]) == ("Long", 20, 20)
+    assert tried(queue) is None
+
+
+def test_trial_by_texts_whose_hash_is_not_known() -> None:
+    """In the place of a lone surrogate a column has U+FFFD."""
+    unknown = {b"\x02" + b"\x80\xb0\x03": group_of(0xD800, 128), flink_string("\ufffd"): group_of(0xFFFD, 128)}
+    assert tried(sets({**unknown, **STRINGS})) == ("String", 4, 6)
+    assert tried(sets({**STRINGS, **unknown})) == ("String", 4, 6)
+    assert tried(sets(unknown)) is None
 
 
 @pytest.mark.parametrize("most", [2, 128, 1 << 15])

@@ -14,7 +14,7 @@ from stateextract.changelog.declared import header_of, parse_changes_header
 from stateextract.changelog.identity import HeapIdentity, PairIdentity
 from stateextract.changelog.overlay import Overlay
 from stateextract.changelog.records import Change
-from stateextract.errors import FormatError, StateExtractError, TruncatedError
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UnsupportedError
 from tests.changelog.writer import (
     ADD,
     ADD_ELEMENT,
@@ -30,7 +30,7 @@ from tests.changelog.writer import (
     timer,
 )
 from tests.state.keyed_writer import LONG, STRING, State, i32, i64, proxy
-from tests.writers.flink_writer import flink_string, list_of, map_of
+from tests.writers.flink_writer import flink_string, list_of, map_of, tuple_of
 
 KEY, NS, OTHER = i64(7), i64(100), i64(200)
 GROUP = 2
@@ -41,6 +41,7 @@ LIST = State("s", kind="LIST", value=list_of(LONG), namespace=LONG)
 MAP = State("s", kind="MAP", value=map_of(STRING, LONG))
 SUM = State("s", kind="REDUCING", value=LONG, namespace=LONG)
 TIMERS = State("s", kind="TIMER", namespace=LONG)
+EMPTY = State("s", kind="LIST", value=list_of(LONG), namespace=tuple_of())
 
 
 def make(meta: bytes) -> ChangedState:
@@ -227,6 +228,8 @@ def test_other_operations_are_refused(state: State, operations: set[int]) -> Non
         (MAP, change(ADD, 3, KEY, VOID, i32(1 << 30), X, b"\x01"), TruncatedError, 19),
         (MAP, change(ADD, 3, KEY, VOID, i32(2), X, b"\x00", i64(1)), TruncatedError, 27),
         (MAP, change(ADD, 3, KEY, VOID, i32(1), X, b"\x01", b"x"), FormatError, 19),
+        (MAP, change(ADD, 3, KEY, VOID, i32(1), X), TruncatedError, 16),
+        (EMPTY, change(MERGE_NS, 3, KEY, i32(1 << 30)), FormatError, 15),
         (TIMERS, change(ADD_ELEMENT, 3, i32(2), timer(1, KEY, NS)), TruncatedError, 31),
         (TIMERS, change(REMOVE, 3, timer(1, KEY, NS), b"x"), FormatError, 27),
     ],
@@ -236,6 +239,25 @@ def test_what_cannot_be_a_change(state: State, record: bytes, kind: type[StateEx
         overlay(state, record)
     assert type(caught.value) is kind, caught.value
     assert (caught.value.offset, caught.value.key_group) == (offset, GROUP)
+
+
+@pytest.mark.parametrize(
+    ("state", "record"),
+    [(VALUE, change(SET, 3, KEY, VOID, i64(1))), (MAP, change(ADD_OR_UPDATE, 3, KEY, VOID, X, i64(1)))],
+)
+def test_a_key_is_in_one_key_group(state: State, record: bytes) -> None:
+    made = overlay(state, record)
+    with pytest.raises(FormatError, match="the key was changed in another key group before") as caught:
+        made.apply(Change(GROUP + 1, 2, record))
+    error = caught.value
+    assert (error.state, error.key_group, error.offset, error.expected) == ("s", 3, 3, "key group 2")
+
+
+def test_a_state_stays_of_one_kind() -> None:
+    made = overlay(VALUE)
+    with pytest.raises(UnsupportedError, match="the state is of another kind than before: LIST") as caught:
+        made.apply(Change(-1, 9, declare(LIST, 4)))
+    assert (caught.value.state, caught.value.offset) == ("s", 0)
 
 
 def test_an_id_means_what_was_declared_last() -> None:

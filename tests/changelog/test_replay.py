@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 import stateextract
+from stateextract.errors import UndecodableError, UnsupportedError
 from stateextract.metadata.key_group_assignment import key_group_range
 from stateextract.metadata.model import KeyedStateHandle, SubtaskState
 from tests.changelog.writer import Job, Record, cut, handle, in_files, in_memory
 from tests.state.keyed_writer import FORMS, LONG, STRING, Keyed, State, heap, i64, write
-from tests.writers.flink_writer import flink_string, list_of, map_of
+from tests.writers.flink_writer import flink_string, list_of, map_of, versioned
 
 ENGINES = ("interpreter", "kernel")
 BASES = ("nothing", *FORMS)
@@ -243,6 +244,67 @@ def test_options(options: dict[str, Any], base: str, tmp_path: Path) -> None:
     managed = handle(job.groups, parts, one_file(tmp_path / "log", job.log, job.groups))
     found = tables(tmp_path / "found", managed, job.most, decoder="interpreter", **options)
     check(found, tables(tmp_path / "expected", heap(job.keyed()), job.most, decoder="interpreter", **options))
+
+
+UNKNOWN = versioned("com.example.ShapeSerializerSnapshot", 1, b"")
+WINDOWS = "2 windows were merged, and nothing was added since: only the job knows what their values make together"
+CLASS = "a value of com.example.ShapeSerializerSnapshot cannot be decoded: the serializer's snapshot class is not known"
+
+
+def a_row_that_cannot_be_made(kind: str) -> tuple[Job, Keyed]:
+    """In each key group a row, and in the second one changes over it whose outcome only the job knows."""
+    if kind == "merged":
+        job = Job([State("s", kind="REDUCING", value=LONG, namespace=LONG)])
+        for group in job.groups:
+            job.set("s", group, i64(group), i64(5), i64(100))
+        materialized = job.materialize()
+        job.set("s", 1, i64(1), i64(9), i64(200))
+        job.merge("s", 1, i64(1), i64(100), [i64(200)])
+    else:
+        job = Job([State("s", kind="LIST", value=list_of(UNKNOWN))])
+        for group in job.groups:
+            job.add("s", group, i64(group), b"xyz")
+        materialized = job.materialize()
+        job.add("s", 1, i64(1), b"more")
+    return job, materialized
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "reason", "rows", "lost"),
+    [
+        ("merged", "heap", WINDOWS, 3, 1), ("merged", "RocksDB", WINDOWS, 3, 1),
+        ("unknown", "canonical", CLASS, 0, 4), ("unknown", "RocksDB", CLASS, 0, 4),
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_made(kind: str, base: str, reason: str, rows: int, lost: int, tmp_path: Path) -> None:
+    job, materialized = a_row_that_cannot_be_made(kind)
+    managed = handle(job.groups, [FORMS[base](materialized)], [in_memory(job.log, job.groups)])
+    path = str(write(tmp_path, [SubtaskState(0, managed_keyed=managed)], job.most))
+    for choice, raw_rows in (("skip", 0), ("raw", lost)):
+        state = stateextract.open_snapshot(path, on_undecodable=choice).operator("op").state("s")
+        assert state.to_table().num_rows == rows
+        counters = state.coverage.counters
+        assert (state.coverage.reason, counters.lost_entries, counters.raw_rows) == (reason, lost, raw_rows)
+    with pytest.raises(UndecodableError) as caught:
+        stateextract.open_snapshot(path).operator("op").state("s").to_table()
+    assert (caught.value.message, caught.value.operator, caught.value.state) == (reason, "op", "s")
+    assert caught.value.advice is not None
+    assert caught.value.advice.startswith("set on_undecodable to skip or raw")
+
+
+@pytest.mark.parametrize("base", ["heap", "canonical", "RocksDB"])
+def test_a_state_that_was_materialized_as_one_of_another_kind(base: str, tmp_path: Path) -> None:
+    job = Job([State("s", kind="VALUE", value=LONG)])
+    job.set("s", 1, i64(1), i64(5))
+    materialized = job.materialize()
+    job.states["s"].state = State("s", kind="REDUCING", value=LONG)
+    job.set("s", 1, i64(1), i64(6))
+    managed = handle(job.groups, [FORMS[base](materialized)], [in_memory(job.log, job.groups)])
+    path = str(write(tmp_path, [SubtaskState(0, managed_keyed=managed)], job.most))
+    with pytest.raises(UnsupportedError) as caught:
+        stateextract.open_snapshot(path).operator("op").state("s").to_table()
+    assert caught.value.message == "the state was materialized as VALUE state and changed as REDUCING state"
+    assert (caught.value.operator, caught.value.state) == ("op", "s")
 
 
 def test_the_order_of_struct_is_that_of_the_wire() -> None:

@@ -138,6 +138,15 @@ def test_elements_larger_than_a_chunk_and_a_batch(form: str, engine: str) -> Non
     assert counters.states["many"].rows == 6000
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_broadcast_map_larger_than_a_batch(engine: str) -> None:
+    entries = [(string(f"k{i}"), i32(i)) for i in range(2500)]
+    data, states = Lists({}, {("rules", STRING, INT): entries}).write()
+    rows, counters = read(data, states, ReadOptions(engine=engine, batch_rows=1000, subtask_column=False))
+    assert rows == {"rules": [{"key": f"k{i}", "value": i} for i in range(2500)]}
+    assert (counters.states["rules"].rows, counters.states["rules"].entries) == (2500, 2500)
+
+
 def test_copies_of_a_broadcast_map() -> None:
     def copy(subtask: int, entries: list[tuple[bytes, bytes]], skip: bool) -> Counters:
         data, states = Lists({}, {("rules", STRING, INT): entries}).write()

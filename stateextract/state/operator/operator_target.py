@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
@@ -53,7 +52,7 @@ class OperatorTarget(Target):
         super().__init__(file_read, row)
         self.selected = row.name in file_read.selected
         self.keep = self.keep and keep
-        self.runs: deque[tuple[int, int]] = deque()
+        self.runs: list[tuple[int, int]] = []
         self.decoder: Decoder | None = None
         self.guessed = is_guessed(row.layout)
         if self.error is None:
@@ -79,7 +78,9 @@ class OperatorTarget(Target):
             array = self.decoder.flush()
         except StateExtractError as error:
             raise error.at(state=self.name) from None
-        self.give(array, self._positions(len(array)))
+        index = np.concatenate([np.arange(first, first + count, dtype=np.int64) for first, count in self.runs])
+        self.runs.clear()
+        self.give(array, index)
 
     def give(self, array: pa.Array, index: npt.NDArray[np.int64]) -> None:
         """A batch of elements or entries."""
@@ -89,17 +90,6 @@ class OperatorTarget(Target):
         self.counters.rows += batch.num_rows
         if batch.num_rows:
             self.file_read.ready.append(Piece(self.name, False, batch))
-
-    def _positions(self, rows: int) -> npt.NDArray[np.int64]:
-        parts = []
-        while rows:
-            first, count = self.runs.popleft()
-            if count > rows:
-                self.runs.appendleft((first + rows, count - rows))
-                count = rows
-            parts.append(np.arange(first, first + count, dtype=np.int64))
-            rows -= count
-        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     def lose(self, error: UndecodableError, entries: int | None, data: bytes | None) -> None:
         """Elements cannot be decoded: stop, leave them out, or keep their bytes."""
