@@ -74,6 +74,8 @@ def _entries(files: SnapshotFiles, file: StateFile, content: Content, state: Nam
                 state_id = int.from_bytes(start[4:6], "big")
                 if state_id >= len(file.header.states) or file.header.states[state_id].name != state.name:
                     return None
+                if count > r.end - r.start:
+                    return None  # more than there can be: a walk says whether entries have no bytes, or are missing
                 total += count
     except TruncatedError:
         return None  # which a walk reports, too

@@ -16,13 +16,14 @@ from collections.abc import Callable, Container, Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stateextract.changelog.records import METADATA_GROUP, Change, read_change_set, read_metadata
+from stateextract.changelog.records import METADATA_GROUP, Change, check_group, read_change_set, read_metadata
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.compression import stream_decoder
 from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.piece import FilePiece, Inline
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.metadata.model import ChangelogBytesHandle, ChangelogFilesHandle, ChangelogHandle, StreamHandle
+from stateextract.printable import pluralize
 
 if TYPE_CHECKING:
     from stateextract.metadata.opener import OpenHandle
@@ -115,7 +116,18 @@ class Log:
         return len(self._sets) - 1 << _POSITION_BITS
 
     def _in_memory(self, handle: ChangelogBytesHandle, selected: Container[int]) -> Iterator[Change]:
+        numbers = handle.to_sequence - handle.from_sequence
+        if numbers != len(handle.changes):
+            raise FormatError(
+                f"an increment of a changelog has {pluralize(len(handle.changes), 'change')}",
+                expected=f"{numbers}, from sequence number {handle.from_sequence} to {handle.to_sequence}",
+                file=self._metadata_uri,
+            )
         for location, (group, data) in enumerate(handle.changes, self._first_location(handle)):
+            try:
+                check_group(group)
+            except FormatError as error:
+                raise self.with_location(error, location) from None
             if group == METADATA_GROUP or group in selected:
                 if not data:
                     error = FormatError("a change of 0 bytes", expected="at least 1")

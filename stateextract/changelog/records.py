@@ -77,9 +77,14 @@ def _group(window: Window) -> tuple[int, int]:
     records = _number(window, "changes")
     at = window.offset()
     group = _i32(window, "a key group")
-    if not METADATA_GROUP <= group < MAX_KEY_GROUPS:
-        raise FormatError(f"changes of key group {group}", expected=f"-1 or a number below {MAX_KEY_GROUPS}", offset=at)
+    check_group(group, at)
     return group, records
+
+
+def check_group(group: int, offset: int | None = None) -> None:
+    """:raises FormatError: for a number that no key group has, and that is not that of metadata."""
+    if not METADATA_GROUP <= group < MAX_KEY_GROUPS:
+        raise FormatError(f"changes of key group {group}", expected=f"-1 or a number below {MAX_KEY_GROUPS}", offset=offset)
 
 
 def _records(window: Window, group: int, count: int, selected: bool, first: int) -> Generator[Change, None, int]:

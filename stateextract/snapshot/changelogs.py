@@ -112,10 +112,8 @@ class Changelog:
         left = dict.fromkeys(handle.key_groups)
         files = []
         for part, file in self.parts:
-            groups = [group for group in part.key_groups if group in handle.key_groups]
+            groups = [group for group in part.key_groups if group in left]
             for group in groups:
-                if group not in left:
-                    raise FormatError("two materialized parts of a changelog have the same key group", key_group=group)
                 del left[group]
             assert file.content is not None
             filled = {r.key_group: r for r in file.content.ranges}
@@ -168,14 +166,19 @@ def materialized_parts(handle: ChangelogHandle) -> list[KeyGroupsHandle | Increm
     """The materialized parts of a changelog.
 
     :raises FormatError: where there are others than snapshots, or some whose key groups are invalid, so that rows would be
-        missing.
+        missing, or would come twice.
     """
     parts: list[KeyGroupsHandle | IncrementalHandle] = []
+    seen: set[int] = set()
     for part in handle.materialized:
         if not isinstance(part, KeyGroupsHandle | IncrementalHandle):
             raise FormatError(f"the materialized part of a changelog is a {part.kind} handle")
         if not part.key_groups:
             raise FormatError("a materialized part of a changelog has no valid key groups")
+        mine = {group for group in part.key_groups if group in handle.key_groups}
+        if mine & seen:
+            raise FormatError("two materialized parts of a changelog have the same key group", key_group=min(mine & seen))
+        seen |= mine
         parts.append(part)
     return parts
 

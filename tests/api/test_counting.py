@@ -10,7 +10,8 @@ import pytest
 import stateextract
 from stateextract.api import counting
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
+from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, OperatorState, OperatorStateHandle, SubtaskState
+from stateextract.metadata.parser import parse_metadata
 from stateextract.snapshot.open_files import SnapshotFiles
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
@@ -79,6 +80,18 @@ def test_damage_concerns_the_states_that_it_reaches(tmp_path: Path) -> None:
     assert [s.coverage.status for s in metadata] == ["unreadable", "unreadable"]
     counts = counting.count_rows(metadata)
     assert all(isinstance(count, StateExtractError) for count in counts)
+
+
+def test_a_stored_count_beyond_the_file(tmp_path: Path) -> None:
+    path = write_snapshot(tmp_path / "s", {"op": {"a": numbered(80)}})
+    handle = parse_metadata((path / "_metadata").read_bytes()).operators[0].subtasks[1].managed_keyed
+    assert isinstance(handle, KeyGroupsHandle)
+    file, at = path / "op-1", handle.offsets[0] + 6
+    data = file.read_bytes()
+    file.write_bytes(data[:at] + (2**31 - 1).to_bytes(4, "big") + data[at + 4 :])
+    (state,) = stateextract.open_snapshot(str(path)).states
+    with pytest.raises(StateExtractError, match="of 2147483647"):
+        state.count()
 
 
 @pytest.mark.skipif(not MANY.exists(), reason="the shared inputs are not there")

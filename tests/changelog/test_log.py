@@ -249,6 +249,22 @@ def test_an_empty_change_in_memory() -> None:
     assert (error.message, error.file, error.offset) == ("a change of 0 bytes", "_metadata", 12)
 
 
+def test_changes_in_memory_that_are_missing() -> None:
+    """Each change has a sequence number."""
+    log = Log(handle(GROUPS, (), [replace(in_memory([(0, b"\0")], GROUPS), to_sequence=3)]), Folder().open, "_metadata")
+    error = failure(log, FormatError)
+    assert (error.message, error.file) == ("an increment of a changelog has 1 change", "_metadata")
+    assert error.expected == "3, from sequence number 0 to 3"
+
+
+@pytest.mark.parametrize("group", [-2, 1 << 15])
+def test_changes_in_memory_of_no_key_group(group: int) -> None:
+    increment = in_memory([(group, b"\0")], GROUPS)
+    log = Log(handle(GROUPS, (), [increment]), Folder().open, "_metadata", lambda: i32(group, 1) + b"\0")
+    error = failure(log, FormatError)
+    assert (error.message, error.offset) == (f"changes of key group {group}", 8)
+
+
 def test_code_8() -> None:
     """Codes 8 and 14 differ in what stands around the lists; increments of either are read alike."""
     memory = replace(in_memory(RECORDS, GROUPS), handle_id="other")

@@ -156,9 +156,10 @@ def test_key_groups_without_a_materialized_part(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_two_parts_with_one_key_group_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changes", [True, False])
+def test_two_parts_with_one_key_group_are_refused(changes: bool, tmp_path: Path) -> None:
     part = heap(Keyed([VALUE], groups=range(2)))
-    managed = handle(range(4), [part, part], [in_memory(log_of([VALUE]), range(4))])
+    managed = handle(range(4), [part, part], [in_memory(log_of([VALUE]), range(4))] if changes else [])
     (problem,) = opened(tmp_path, managed).operator("op").problems
     assert problem.message == "two materialized parts of a changelog have the same key group"
 
