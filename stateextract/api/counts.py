@@ -59,7 +59,9 @@ def _counts(file: StateFile, state: NamedState) -> bool:
 def _elements(file: StateFile, state: NamedState) -> int | None:
     if state.kind == "BROADCAST" or file.content is None:
         return None
-    return sum(len(part.offsets) for part in file.content.partitions if part.name == state.name)
+    parts = [part for part in file.content.partitions if part.name == state.name]
+    # More elements than bytes: a walk says whether they have none.
+    return None if any(len(part.offsets) > part.size for part in parts) else sum(len(part.offsets) for part in parts)
 
 
 def _entries(files: SnapshotFiles, file: StateFile, content: Content, state: NamedState) -> int | None:

@@ -126,8 +126,8 @@ class Log:
         for location, (group, data) in enumerate(handle.changes, self._first_location(handle)):
             try:
                 check_group(group)
-            except FormatError as error:
-                raise self.with_location(error, location) from None
+            except FormatError as invalid:
+                raise self.with_location(invalid, location) from None
             if group == METADATA_GROUP or group in selected:
                 if not data:
                     error = FormatError("a change of 0 bytes", expected="at least 1")
