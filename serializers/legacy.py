@@ -116,11 +116,14 @@ def _kryo(reader: Reader, name: str, version: int) -> SerializerSnapshot:
     for _ in range(reader.count("Kryo registrations", least=8)):
         entry, start = reader.utf("a Kryo registration's name"), reader.pos
         reader.utf("a registered class")
+        at = reader.offset
         kind = reader.i32("a kind of Kryo registration")
         if kind == 1:
             reader.utf("a Kryo serializer's class")
         elif kind == 2:
             parse_java_stream(reader)
+        elif kind != 0:
+            raise FormatError(f"unknown kind {kind} of a Kryo registration", expected="0 to 2", offset=at)
         registrations.append((entry, bytes(reader.data[start : reader.pos])))
     return SerializerSnapshot(KRYO_SNAPSHOT, 2, details={"class": class_name, "registrations": tuple(registrations)})
 

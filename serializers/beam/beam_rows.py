@@ -35,7 +35,7 @@ def field_coder(type_: FieldType, nested: bool = False) -> Coder:
     if type_.name == "ROW":
         coder = Coder("RowCoder", schema=type_)
     elif type_.name == "LOGICAL_TYPE":
-        coder = field_coder(type_.elements[0]) if type_.elements else Coder(type_.logical)
+        coder = field_coder(type_.elements[0], nested=True) if type_.elements else Coder(type_.logical)
     else:
         coder = Coder(_CODERS.get(type_.name, type_.name), tuple(field_coder(e, nested=True) for e in type_.elements))
     return Coder("NullableCoder", (coder,)) if nested and type_.nullable else coder

@@ -46,9 +46,11 @@ from stateextract.columnar.layout import (
     Switch,
     Undecodable,
 )
-from stateextract.errors import FormatError
+from stateextract.errors import FormatError, UndecodableError
 from stateextract.files.reader import Reader
 
+_HAS_METADATA: Final = 0x80
+"""Of a pane's first byte: the element's metadata follow the pane. Newer releases of Beam write them for some runners."""
 _TIMINGS: Final = ("EARLY", "ON_TIME", "LATE", "UNKNOWN")
 _INTERVAL: Final = Struct((Field("start", EPOCH_MS), Field("end", EPOCH_MS)))
 _PANE: Final = pa.struct(
@@ -72,12 +74,15 @@ def _pane(reader: Reader) -> dict[str, Any]:
     """``PaneInfo``: two flags, the timing and how many numbers follow in one byte."""
     start = reader.pos
     first = reader.u8("a pane")
+    if first & _HAS_METADATA:
+        raise UndecodableError("an element of Beam has metadata, which are not read", offset=start)
     timing = _TIMINGS[first >> 2 & 3]
     numbers = first >> 4
     if numbers > 2:
         raise FormatError(f"unknown encoding {numbers} of a pane", expected="0 to 2", offset=start)
-    index = reader.varint(64) if numbers else 0
-    later = reader.varint(64) if numbers == 2 else (-1 if timing == "EARLY" else index)
+    # Without a number the index of a pane that is not the first one was not known.
+    index = reader.varint(64) if numbers else (0 if first & 1 else -1)
+    later = reader.varint(64) if numbers == 2 else -1 if timing == "EARLY" else max(index, 0)
     values = (bool(first & 1), bool(first & 2), timing, index, later)
     return dict(zip(_PANE.names, values, strict=True))
 

@@ -20,8 +20,8 @@ from serializers.beam.coder_layouts import coder_layout
 from serializers.beam.coders import Coder, FieldType, read_coder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Undecodable
-from stateextract.errors import FormatError, StateExtractError, TruncatedError
-from stateextract.files.javastream import JavaArray, JavaObject, JavaValue
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
+from stateextract.files.javastream import JavaArray, JavaEnum, JavaObject, JavaValue
 
 DATA = Path(__file__).parent / "frameworks" / "data"
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -214,6 +214,101 @@ def test_iterable_of_unknown_length() -> None:
     assert _decode(Coder("x.IterableCoder", (LONG,)), b"\x00\x00\x00\x01\x05") == [5]
 
 
+@pytest.mark.parametrize(
+    ("raw", "pane"),
+    [
+        (b"\x0f", (True, True, "UNKNOWN", 0, 0)), (b"\x0c", (False, False, "UNKNOWN", -1, 0)),
+        (b"\x01", (True, False, "EARLY", 0, -1)), (b"\x10\x05", (False, False, "EARLY", 5, -1)),
+        (b"\x16\x05", (False, True, "ON_TIME", 5, 5)), (b"\x28\x85\x01\x03", (False, False, "LATE", 133, 3)),
+    ],
+)  # fmt: skip
+def test_panes(raw: bytes, pane: tuple[bool, bool, str, int, int]) -> None:
+    """All three encodings of ``PaneInfoCoder``."""
+    assert tuple(_decode(Coder("x.PaneInfo$PaneInfoCoder"), raw).values()) == pane
+
+
+def test_a_pane_with_metadata_of_the_element() -> None:
+    with pytest.raises(UndecodableError, match="an element of Beam has metadata, which are not read") as caught:
+        _decode(Coder("x.PaneInfo$PaneInfoCoder"), b"\x8f")
+    assert caught.value.offset == 0
+
+
+INSTANT_5 = b"\x80" + bytes(6) + b"\x05"
+
+
+def test_work_items() -> None:
+    """A key, timers and elements, each of which has its time, its windows and its pane."""
+    coder = Coder("x.KeyedWorkItemCoder", (TEXT, LONG, Coder("x.GlobalWindow$Coder")))
+    element = INSTANT_5 + b"\x00\x00\x00\x01" + b"\x0f" + b"\x07"
+    timer = b"\x01t" + b"\x01f" + b"\x01n" + INSTANT_5 + INSTANT_5 + b"\x0aEVENT_TIME"
+    pane = {"is_first": True, "is_last": True, "timing": "UNKNOWN", "index": 0, "non_speculative_index": 0}
+    found = _decode(coder, b"\x01k" + b"\x00\x00\x00\x01" + timer + b"\x00\x00\x00\x01" + element)
+    assert found["key"] == "k"
+    assert [(e["timestamp"], e["windows"], e["pane"], e["value"]) for e in found["elements"]] == [(5, [True], pane, 7)]
+    assert [tuple(timer.values()) for timer in found["timers"]] == [("t", "f", "n", 5, 5, "EVENT_TIME")]
+
+
+def test_unions() -> None:
+    coder = Coder("x.UnionCoder", (LONG, TEXT))
+    assert _decode(coder, b"\x00\x05") == {"_0": 5, "_1": None}
+    assert _decode(coder, b"\x01\x01a") == {"_0": None, "_1": "a"}
+    read = read_coder(_object("x.UnionCoder", elementCoders=_list_of(_object("x.VarLongCoder"), _object("x.StringUtf8Coder"))))
+    assert read == coder
+    many = Coder("x.UnionCoder", (LONG,) * 129)
+    assert coder_layout(many) == Undecodable("x.UnionCoder", "a number of a part has more than one byte")
+
+
+def test_logical_types() -> None:
+    """They are stored as their base type, which may be null; classes that do not say theirs are known or not decoded."""
+
+    def row(base: FieldType, logical: str = "com.acme.Type") -> Coder:
+        known = (base,) if base.name else ()
+        type_ = FieldType("LOGICAL_TYPE", True, known, (), logical)
+        return Coder("x.RowCoder", schema=FieldType("ROW", fields=(("a", type_),)))
+
+    assert _decode(row(FieldType("INT64")), b"\x01\x00\x05") == {"a": 5}
+    assert _decode(row(FieldType("INT64")), b"\x01\x01\x01") == {"a": None}
+    assert _decode(row(FieldType("STRING", nullable=True)), b"\x01\x00\x01\x01b") == {"a": "b"}
+    assert _decode(row(FieldType("STRING", nullable=True)), b"\x01\x00\x00") == {"a": None}
+    with pytest.raises(UndecodableError, match=r"com\.acme\.Type"):
+        _decode(row(FieldType("")), b"\x01\x00\x05")
+
+
+def _object(class_name: str, /, **fields: JavaValue) -> JavaObject:
+    return JavaObject(class_name, {class_name: fields})
+
+
+def _type(name: str, **fields: JavaValue) -> JavaObject:
+    return _object("x.FieldType", typeName=JavaEnum("x.TypeName", name), **fields)
+
+
+def _list_of(*values: JavaValue) -> JavaObject:
+    return _object("com.google.common.collect.ImmutableList$SerializedForm", elements=JavaArray("[L", list(values)))
+
+
+@pytest.mark.parametrize(
+    ("logical", "expected"),
+    [
+        ({"fieldType": _type("STRING")}, FieldType("STRING")),
+        ({}, FieldType("INT32")),
+    ],
+)
+def test_logical_types_of_a_schema(logical: dict[str, JavaValue], expected: FieldType) -> None:
+    name = "org.apache.beam.sdk.schemas.logicaltypes.EnumerationType"
+    field = _object("x.Field", name="a", type=_type("LOGICAL_TYPE", nullable=True, logicalType=_object(name, **logical)))
+    coder = read_coder(_object("x.RowCoder", schema=_object("x.Schema", fields=_list_of(field))))
+    type_ = FieldType("LOGICAL_TYPE", True, (expected,), (), name)
+    assert coder == Coder("x.RowCoder", schema=FieldType("ROW", fields=(("a", type_),)))
+
+
+def test_coders_that_java_has_once() -> None:
+    """Enums, and Avro's with the schema in a supplier."""
+    assert read_coder(JavaEnum("x.Coders", "ONE")) == Coder("x.Coders")
+    supplier = _object("x.Supplier", schema='"int"')
+    assert read_coder(_object("x.AvroCoder", schemaSupplier=supplier)) == Coder("x.AvroCoder", avro='"int"')
+    assert read_coder(_object("x.AvroCoder")) == Coder("x.AvroCoder")
+
+
 def test_row_with_fewer_fields_than_its_schema() -> None:
     schema = FieldType("ROW", fields=(("a", FieldType("INT64")), ("b", FieldType("STRING"))))
     assert _decode(Coder("x.RowCoder", schema=schema), b"\x01\x00\x05") == {"a": 5, "b": None}
@@ -254,6 +349,8 @@ def test_unknown_parts() -> None:
     ("coder", "raw"),
     [
         (LONG, b"\xff" * 11),
+        (Coder("x.AvroCoder", avro='"bytes"'), b"\x01"),
+        (Coder("x.IterableCoder", (LONG,)), b"\xff\xff\xff\xff\x7f\x05"),
         (INT, _varint(1 << 40)),
         (TEXT, _varint(0xFFFFFFFF) + b"a"),
         (Coder("x.IterableCoder", (LONG,)), b"\xff\xff\xff\xfe"),
@@ -273,10 +370,6 @@ def test_cut_off() -> None:
         _decode(TEXT, b"\x05abc")
 
 
-def _object(name: str, **fields: JavaValue) -> JavaObject:
-    return JavaObject(name, {name: fields})
-
-
 def test_coders_that_are_bombs_or_damaged() -> None:
     """Two references to one object at each level make a tree of 2^30 coders; an immutable map has two arrays."""
     bomb = _object("x.VarLongCoder")
@@ -287,6 +380,44 @@ def test_coders_that_are_bombs_or_damaged() -> None:
     outputs = _object("x.Map", keys=JavaArray("[I", [_object("x.Integer", value=1)]), values=JavaArray("[L", []))
     with pytest.raises(FormatError, match="another number of keys"):
         read_coder(_object("x.DoFnOperator$TaggedKvCoder", idsToCoders=outputs))
+
+
+_FIELD = _object("x.Field", name="a", type=None)
+_LOGICAL = _object("x.Field", name="a", type=_type("LOGICAL_TYPE", logicalType=None))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "a coder is not an object"),
+        (_object("x.UnionCoder", elementCoders=_object("x.MyList")), "a list of Java objects is of a class that is not known"),
+        (_object("x.RowCoder", schema=None), "a schema is not an object"),
+        (_object("x.RowCoder", schema=_object("x.S", fields=_list_of(None))), "a field of a schema has no name"),
+        (_object("x.RowCoder", schema=_object("x.S", fields=_list_of(_FIELD))), "the type of a field has no name"),
+        (_object("x.RowCoder", schema=_object("x.S", fields=_list_of(_LOGICAL))), "a logical type is not an object"),
+    ],
+)
+def test_what_is_no_coder(value: JavaValue, message: str) -> None:
+    with pytest.raises(FormatError, match=f"^{message}"):
+        read_coder(value)
+
+
+def test_coders_that_are_nested_too_deeply() -> None:
+    deep = _object("x.VarLongCoder")
+    for _ in range(51):
+        deep = _object("x.NullableCoder", valueCoder=deep)
+    with pytest.raises(FormatError, match="nested more than 50 deep"):
+        read_coder(deep)
+    number = _object("x.Integer", value="1")
+    outputs = _object("x.Map", keys=JavaArray("[I", [number]), values=JavaArray("[L", [deep]))
+    with pytest.raises(FormatError, match="the number of an output is not a number"):
+        read_coder(_object("x.DoFnOperator$TaggedKvCoder", idsToCoders=outputs))
+    schema = '"int"'
+    for _ in range(70):
+        schema = f'{{"type": {schema}}}'
+    nested = coder_layout(Coder("x.AvroCoder", avro=schema))
+    assert nested == Undecodable("AvroCoder", "its schema is nested too deeply")
+    assert _decode(Coder("x.AvroCoder", avro='{"type": {"type": "long"}}'), b"\x0a") == 5
 
 
 def test_a_map_in_the_outer_context_is_not_guessed() -> None:

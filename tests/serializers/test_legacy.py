@@ -109,6 +109,12 @@ CASES = {
         utf("x.T") + i32(1) + utf("x.T") + utf("x.T") + i32(0),
         "binary",
     ),
+    "kryo with a serializer's class and with a serializer": (
+        RUNTIME + "kryo.KryoSerializer$KryoSerializerConfigSnapshot",
+        1,
+        utf("x.T") + i32(2) + utf("a") + utf("x.A") + i32(1) + utf("x.S") + utf("b") + utf("x.B") + i32(2) + JAVA,
+        "binary",
+    ),
     "pojo": (
         RUNTIME + "PojoSerializer$PojoSerializerConfigSnapshot",
         1,
@@ -189,6 +195,14 @@ def test_config_snapshot(case: str, wrapped) -> None:  # type: ignore[no-untyped
     snapshot = read_snapshot_proxy(reader)
     assert bytes(reader.bytes(reader.remaining)) == b"next"
     assert str(describe(snapshot).arrow_type) == type_
+
+
+def test_a_registration_of_kryo_of_an_unknown_kind() -> None:
+    payload = utf("x.T") + i32(1) + utf("a") + utf("x.A") + i32(3)
+    data = old(RUNTIME + "kryo.KryoSerializer$KryoSerializerConfigSnapshot", 1, payload)
+    with pytest.raises(FormatError, match="unknown kind 3 of a Kryo registration") as caught:
+        read_snapshot_proxy(Reader(data))
+    assert (caught.value.expected, caught.value.offset) == ("0 to 2", len(data) - 4)
 
 
 def test_they_become_the_snapshots_of_today() -> None:

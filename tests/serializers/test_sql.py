@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from serializers import SerializerSnapshot, describe, is_fixed_length
-from serializers.logical_types import alone, in_row, raw_value, read_logical_type, row_fields
+from serializers.logical_types import _NoType, _Types, alone, in_row, raw_value, read_logical_type, row_fields
 from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT, TABLE, TYPEUTILS
 from serializers.sql_type import LogicalType
@@ -20,6 +20,7 @@ from stateextract.columnar.layout import Bytes, Layout, Undecodable
 from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.errors import FormatError, ValueRefusedError
 from stateextract.files.block import Block
+from stateextract.files.javastream import JavaArray, JavaEnum, JavaObject, JavaValue
 from tests.serializers.test_vectors import snapshot, value
 
 
@@ -351,6 +352,33 @@ def test_types_that_hold_themselves(field: str) -> None:
     """Nothing endless, nothing huge: such an object is a type that is not known."""
     found = read_logical_type(java(field, "com.acme.Odd"))
     assert (found.root, found.class_name) == ("", "com.acme.Odd")
+
+
+def test_a_structured_type_has_the_attributes_of_its_supertype_first() -> None:
+    def attribute(name: str, root: str) -> JavaObject:
+        type_ = JavaObject("x.Type", {"x.Type": {"typeRoot": JavaEnum("x.Root", root)}})
+        return JavaObject("x.Attribute", {"x.Attribute": {"name": name, "type": type_}})
+
+    def structured(above: JavaValue, *attributes: JavaValue) -> JavaObject:
+        fields = {"attributes": JavaArray("[L", list(attributes)), "superType": above}
+        return JavaObject("x.S", {"x.S": {**fields, "typeRoot": JavaEnum("x.Root", "STRUCTURED_TYPE")}})
+
+    above = structured(None, attribute("a", "INTEGER"), attribute("b", "BIGINT"))
+    found = _Types().of(structured(above, attribute("c", "DOUBLE")))
+    assert (found.names, [child.root for child in found.children]) == (("a", "b", "c"), ["INTEGER", "BIGINT", "DOUBLE"])
+    with pytest.raises(_NoType):
+        _Types().of(structured(None, "an attribute"))
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(0, 0), (39, 0), (5, 6), (5, -1)])
+def test_decimals_that_there_are_not(precision: int, scale: int) -> None:
+    expected = Undecodable("DecimalType", f"no decimal has {precision} digits, {scale} of them after the point")
+    assert in_row(a("DECIMAL", precision=precision, scale=scale)) == expected
+
+
+def test_a_distinct_type_alone_is_its_source_type() -> None:
+    layout = alone(a("DISTINCT_TYPE", a(LOCAL, precision=9)), snapshot("S Timestamp(9)"))
+    assert both(layout, bytes.fromhex("00000000000005dc00000007")) == datetime(1970, 1, 1, 0, 0, 1, 500_000)
 
 
 def test_types_of_another_kind() -> None:

@@ -178,3 +178,32 @@ def test_a_job_keeps_them_beside_the_state(form: str, tmp_path: Path) -> None:
         assert rows == [(None, 0, b"\0" + A + b"\x01\x02"), (None, 1, b"\0" + B + b"\x03")]
     else:
         assert rows == [("a", 0, b"\x01\x02"), ("b", 1, b"\x03")]
+
+
+def test_the_rest_of_a_key_group_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row has more bytes than a column can hold; the first one has the number of entries."""
+    shapes = [Entry(group, A, bytes([65 + number]) * 30_000) for group in (0, 2) for number in range(2)]
+    keyed = Keyed([State("shapes", shapes, "VALUE", UNKNOWN)], STRING)
+    (tmp_path / "whole").mkdir()
+    whole = raw_rows(state(tmp_path / "whole", "heap", "auto", keyed, "shapes", on_undecodable="raw"))
+    assert [(row["key_group"], row["part"], row["entries"]) for row in whole] == [(0, 0, 2), (2, 0, 2)]
+    monkeypatch.setattr("stateextract.state.target._RAW_PART", 20_000)
+    monkeypatch.setattr("stateextract.files.window.WINDOW", 8 << 10)
+    read = state(tmp_path, "heap", "auto", keyed, "shapes", on_undecodable="raw")
+    found = read.raw_batches().read_all().to_pylist()
+    for row in whole:
+        parts = [part for part in found if part["key_group"] == row["key_group"]]
+        assert [part["part"] for part in parts] == list(range(len(parts)))
+        assert [part["entries"] for part in parts] == [2, *[None] * (len(parts) - 1)]
+        assert len(parts) > 1
+        assert b"".join(part["bytes"] for part in parts) == row["bytes"]
+    assert read.coverage.counters.raw_rows == len(found)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_more_pairs_than_a_batch(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stateextract.state.bodies.raw_pairs._ROWS", 3)
+    entries = [Entry(1, flink_string(f"k{n}"), bytes([n])) for n in range(8)]
+    keyed = Keyed([State("shapes", entries, "VALUE", UNKNOWN)], STRING)
+    rows = raw_rows(state(tmp_path, "canonical", engine, keyed, "shapes", on_undecodable="raw"))
+    assert [(row["key"], row["bytes"]) for row in rows] == [(f"k{n}", bytes([n])) for n in range(8)]
