@@ -30,7 +30,7 @@ from stateextract.columnar.search.key_pattern import Finder, pattern
 from stateextract.files import second_thread as beside
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, expected, fields, layouts, values
-from tests.columnar.test_pairs import pure
+from tests.columnar.test_pair_decoder import pure
 from tests.depth import examples
 
 _SETTINGS = settings(max_examples=examples(75), deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -18,7 +18,7 @@ from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Numbe
 from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
-from tests.columnar import test_pairs
+from tests.columnar import test_pair_decoder
 from tests.columnar.strategies import encode, entries, expected, fields
 from tests.depth import examples
 
@@ -93,9 +93,9 @@ def test_pairs_of_maps(engine: str, flat: bool) -> None:
         "map", (Field("key", Text()), Field("namespace", SkippedValue(Bool())), Field("value", value)), 1, False
     )
     pairs = [
-        test_pairs.map_pair("a", "x", 1),
-        test_pairs.map_pair("a", "y", 2),
-        test_pairs.map_pair("b", "x", 3, last=True),
+        test_pair_decoder.map_pair("a", "x", 1),
+        test_pair_decoder.map_pair("a", "y", 2),
+        test_pair_decoder.map_pair("b", "x", 3, last=True),
     ]
     data = b"".join(pairs)
     decoder = make_pair_decoder(layout, Policy(), engine, flat=flat)
@@ -112,7 +112,7 @@ def test_values_of_pairs_are_passed_over_by_their_length(engine: str) -> None:
     """Whatever is in them, be it damaged."""
     fields = (Field("key", Text()), Field("namespace", SkippedValue(Bool())), Field("value", SkippedValue(Text())))
     layout = PairLayout("value", fields, 1, False)
-    data = test_pairs.framed(b"\x87\x02a\x00", b"\xff\xff\xff\xff\xff\xff")
+    data = test_pair_decoder.framed(b"\x87\x02a\x00", b"\xff\xff\xff\xff\xff\xff")
     decoder = make_pair_decoder(layout, Policy(), engine)
     decoder.begin(7)
     assert decoder.decode(Block.of(data), 0, len(data), 9).pos == len(data)

@@ -30,7 +30,7 @@ Notation = Callable[[Any, pa.DataType], Any]
 
 
 SESSION = ("session_start", "session_end")
-"""Columns that come from another state: ``tests/state/test_windows.py`` compares them."""
+"""Columns that come from another state: ``tests/state/test_window_columns.py`` compares them."""
 
 
 def rows_of(table: pa.Table, without: Sequence[str] = ()) -> list[Row]:

@@ -19,7 +19,7 @@ from stateextract.files.filesystem import Store, _ArrowFile, _RemoteErrors
 from stateextract.files.piece import FilePiece
 from stateextract.files.prefetch import AHEAD, FilePrefetcher, PrefetchedFile, PrefetchRequest, in_order
 from stateextract.files.threads import OPENING
-from tests.files.test_ahead import DATA, Late
+from tests.files.test_read_ahead import DATA, Late
 
 
 class Far(Store):

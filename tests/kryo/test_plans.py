@@ -19,7 +19,7 @@ from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Num
 from stateextract.columnar.program.pair_programs import PairLayout
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
-from tests.columnar.test_pairs import framed
+from tests.columnar.test_pair_decoder import framed
 from tests.depth import examples
 from tests.kryo.test_limits import mutated
 from tests.kryo.test_vectors import ALL

@@ -2,4 +2,4 @@
 
 from tests.spark import HAS_SOURCES
 
-collect_ignore_glob = [] if HAS_SOURCES else ["test_source*.py"]
+collect_ignore_glob = [] if HAS_SOURCES else ["test_source*.py", "test_data_sources.py"]
