@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,35 +11,24 @@ from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Text
 from stateextract.files.reader import Reader
 
-# Classes and no closures: a layout travels to the workers, so what a serializer decodes with has to be picklable.
-
-
-@dataclass(frozen=True)
-class _Leaf:
-    read: Callable[[Reader], Any]
-
-    def __call__(self, data: memoryview, pos: int, end: int) -> tuple[Any, int]:
-        reader = Reader(data, pos, end)
-        return self.read(reader), reader.pos
-
-
-@dataclass(frozen=True)
-class _LeafOf:
-    read: Callable[[Reader, Any, ChangeCounts], Any]
-
-    def __call__(self, data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-        reader = Reader(data, pos, end)
-        return self.read(reader, inner, counts), reader.pos
-
-
 def leaf(type_: pa.DataType, read: Callable[[Reader], Any]) -> Python:
     """Values of an Arrow type."""
-    return Python(_Leaf(read), type_)
+
+    def decode(data: memoryview, pos: int, end: int) -> tuple[Any, int]:
+        reader = Reader(data, pos, end)
+        return read(reader), reader.pos
+
+    return Python(decode, type_)
 
 
 def leaf_of(layout: Layout, read: Callable[[Reader, Any, ChangeCounts], Any]) -> Python:
     """Wire values of a layout, which ``read`` is given as the user's policies have rewritten it, with the counters."""
-    return Python(_LeafOf(read), layout.wire_type or pa.bool_(), layout)
+
+    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+        reader = Reader(data, pos, end)
+        return read(reader, inner, counts), reader.pos
+
+    return Python(decode, layout.wire_type or pa.bool_(), layout)
 
 
 def text_leaf(read: Callable[[Reader], bytes]) -> Python:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import struct
 import subprocess
@@ -21,7 +20,7 @@ from serializers.registry import REGISTRY, all_serializers
 from serializers.scalars import BASE
 from serializers.snapshots import flink_string
 from serializers.tuples import RUNTIME
-from stateextract.columnar.layout import Layout, Number, Undecodable
+from stateextract.columnar.layout import Number, Undecodable
 from stateextract.errors import FormatError, UndecodableError, UnsupportedVersionError, UsageError
 from stateextract.files.reader import Reader
 
@@ -111,12 +110,6 @@ assert find_serializer(own) is mine
 def test_a_family_is_imported_for_its_own_classes_only() -> None:
     """And does not replace what a plug-in registers, which is imported by then."""
     subprocess.run([sys.executable, "-c", FAMILIES_ALONE], check=True, timeout=60)
-
-
-def test_layouts_travel_to_the_workers() -> None:
-    layouts = [known.layout for known in all_serializers().values() if isinstance(known.layout, Layout)]
-    assert len(layouts) > 40
-    assert pickle.loads(pickle.dumps(layouts)) == layouts
 
 
 def test_unknown_class() -> None:

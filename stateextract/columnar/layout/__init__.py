@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """Base of all nodes. What is worked out once per batch is kept with the node, but does not travel with it to a task."""
+    """Base of all nodes. What is worked out once per batch is kept with the node.
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
+    Layouts are not pickled: each task makes them of the serializer snapshots.
+    """
 
     @cached_property
     def wire_type(self) -> pa.DataType | None:
