@@ -11,6 +11,7 @@ from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Text
 from stateextract.files.reader import Reader
 
+
 def leaf(type_: pa.DataType, read: Callable[[Reader], Any]) -> Python:
     """Values of an Arrow type."""
 

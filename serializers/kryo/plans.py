@@ -101,7 +101,13 @@ _DESCRIBED: Final = (
     "java.util.concurrent.TimeUnit", _TIME + "DayOfWeek", _TIME + "Month", "java.io.File",
     *(f"{_UTIL}{name}SummaryStatistics" for name in ("Int", "Long", "Double")),
 )  # fmt: skip
-"""Enums and classes with fields that are not the user's. Those with type parameters would make a place more for each."""
+"""Enums and classes with fields that are not the user's."""
+_GENERIC: Final = (
+    *(f"org.apache.flink.api.java.tuple.Tuple{n}" for n in (2, 3, 4, 5, 1)), _UTIL + "AbstractMap$SimpleEntry",
+    "org.apache.flink.types.Either$Left", "org.apache.flink.types.Either$Right",
+)  # fmt: skip
+"""The same with type parameters. Where arguments are known, each of them would make a place more, so they have plans only where
+none are."""
 _HOLDERS: Final = (
     _UTIL + "Optional", *(f"{_UTIL}Optional{name}" for name in ("Int", "Long", "Double")), _UTIL + "EnumSet",
     _UTIL + "RegularEnumSet", _UTIL + "concurrent.atomic.AtomicReference",
@@ -768,7 +774,8 @@ class Plans:
             table.places.append(())
 
             def choose() -> None:
-                found = [self.choice(name, ANY, generics, scope) for name in self._json_classes()]
+                names = (*self._json_classes(), *(() if generics or scope else _GENERIC))
+                found = [self.choice(name, ANY, generics, scope) for name in names]
                 table.places[place.number] = tuple(choice for choice in found if choice.body is not None)
 
             self.todo.append(choose)

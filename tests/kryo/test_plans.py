@@ -23,7 +23,7 @@ from tests.columnar.test_pair_decoder import framed
 from tests.depth import examples
 from tests.kryo.test_limits import mutated
 from tests.kryo.test_vectors import ALL
-from tests.kryo.writer import MODELS, SERIALIZERS, Thing, Writer, written
+from tests.kryo.writer import MODELS, SERIALIZERS, TUPLE, Thing, Writer, written
 from tests.kryo.zoo import FLAVOURS, Vector, snapshot_of
 
 BENT = Policy(strings="binary", timestamps="nanoseconds", maps="list")
@@ -190,6 +190,23 @@ def is_read(vector: Vector, classes: ClassModels) -> bool:
     decoder.decode(Block.of(vector.data), 0, len(vector.data), 1)
     assert decoder.look_ahead is not None
     return decoder.look_ahead.passed == 1
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_tuples_in_a_list_of_anything(flavour: Literal[2, 5]) -> None:
+    writer = Writer(flavour, "java.util.ArrayList", random.Random(1))
+    pair = Thing(TUPLE, {"f0": Thing("java.lang.String", "a"), "f1": Thing("java.lang.Long", 7)})
+    writer.value(Thing("java.util.ArrayList", [pair, Thing(TUPLE, {"f0": None, "f1": pair})]))
+    layout = describe(snapshot_of("java.util.ArrayList"), DescribeContext(flavour, MODELS))
+    decoder = make_decoder(layout, Policy(), engine="kernel")
+    assert decoder.decode(Block.of(bytes(writer.out)), 0, len(writer.out), 1).stop is Stop.DONE
+    assert isinstance(decoder, KernelDecoder)
+    assert decoder.look_ahead is not None
+    assert decoder.look_ahead.passed == 1
+    pair_json = f'{{"$class":"{TUPLE}","f0":"a","f1":7}}'
+    assert decoder.flush().to_pylist() == [
+        {"class": "java.util.ArrayList", "json": f'[{pair_json},{{"$class":"{TUPLE}","f0":null,"f1":{pair_json}}}]'}
+    ]
 
 
 def test_objects_that_are_referred_to_again_and_again() -> None:

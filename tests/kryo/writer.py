@@ -13,6 +13,7 @@ from typing import Any
 from serializers.classes import ClassModels, class_model
 
 LONG = "deep.down.in.a.package.with.a.very.very.long.name.that.no.short.form.has.Leaf"
+TUPLE = "org.apache.flink.api.java.tuple.Tuple2"
 SPEC: dict[str, dict[str, str]] = {
     "w.Base": {"id": "int", "name": "java.lang.String"},
     "w.Sub": {
@@ -35,6 +36,7 @@ SPEC: dict[str, dict[str, str]] = {
         "maybe": "java.util.Optional<w.Base>", "meeting": "java.time.ZonedDateTime", "moment": "java.time.LocalDateTime",
     },
     "w.Final": {"x": "int", "y": "java.lang.String"},
+    TUPLE: {"f0": "java.lang.Object", "f1": "java.lang.Object"},
 }  # fmt: skip
 FINAL = {
     "w.Final", "w.Color", "java.lang.String", "java.lang.Integer", "java.lang.Long", "java.time.LocalDate", "java.time.Instant",
@@ -45,7 +47,7 @@ _OWN = {"w.Sub": ["big", "boxed", "color", "day", "flag", "next", "ratio"], LONG
 _ENTRIES: list[dict[str, Any]] = [
     {"name": name, "final": name in FINAL, "fields": {k: v for k, v in fields.items() if k in _OWN.get(name, fields)},
      **({"superclass": "w.Base"} if name in _OWN else {})}
-    for name, fields in SPEC.items()
+    for name, fields in SPEC.items() if name != TUPLE
 ]  # fmt: skip
 _ENTRIES += [{"name": f"org.joda.time.{name}", "final": True} for name in ("DateTime", "LocalDate")]
 _ENTRIES += [{"name": "w.Color", "constants": ["RED", "GREEN", "BLUE"]}]
@@ -62,7 +64,7 @@ ANYTHING = (
     *["java.util.Map<java.lang.String, java.lang.Object>"] * 2,
     "java.util.Map<java.lang.Object, java.lang.Object>", "java.util.Optional<java.lang.Object>", "java.util.EnumSet<w.Color>",
     "java.util.EnumMap<w.Color, java.lang.Object>", "java.time.ZonedDateTime", "java.time.LocalDateTime",
-    "org.joda.time.DateTime",
+    "org.joda.time.DateTime", TUPLE,
 )  # fmt: skip
 """What an ``Object`` can be."""
 _UNMODIFIABLE = "java.util.Collections$Unmodifiable"
