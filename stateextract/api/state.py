@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -378,17 +379,32 @@ class State:
 
     def _raw(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         counters = Counters()
-        self._coverage = replace(self._expected(), counters=counters.of(self.name), complete=False)
-        try:
+        with self._covering(counters):
             for piece in self._pieces(options, counters, None):
                 if piece.raw:
                     yield cast_batch(piece.batch, schema)
-            self._coverage = replace(self._coverage, complete=True)
-        finally:
+            self._complete()
+
+    @contextmanager
+    def _covering(self, counters: Counters) -> Iterator[None]:
+        """While it is read: at the end, ``coverage`` says what became of it, an error included."""
+        self._coverage = replace(self._expected(), counters=counters.of(self.name), complete=False)
+        try:
+            yield
+        except StateExtractError as error:
+            self._coverage = replace(self._coverage, status=error.status, reason=error.message)
+            raise
+        except GeneratorExit:
             self._finalize(counters)
+            raise
+        self._finalize(counters)
+
+    def _complete(self) -> None:
+        assert self._coverage is not None
+        self._coverage = replace(self._coverage, complete=True)
 
     def _finalize(self, counters: Counters) -> None:
-        """Take in what became of the state."""
+        """Take in what became of the state, if no error ended it."""
         assert self._coverage is not None
         read = replace(self._entry, read=counters.of(self.name))
         read.finalize()
@@ -420,9 +436,8 @@ class State:
         self, limit: int | None, groups: KeyGroupSelector | None = None, key: pa.Scalar | None = None
     ) -> Iterator[pa.RecordBatch]:
         counters = Counters()
-        self._coverage = replace(self._expected(), counters=counters.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
-        try:
+        with self._covering(counters):
             options = replace(self._options, key=key)
             for piece in self._pieces(options, counters, limit, self._override_texts, groups) if left else ():
                 if piece.raw:
@@ -433,9 +448,7 @@ class State:
                 if left <= 0:
                     return
             if groups is None and (limit is None or left):
-                self._coverage = replace(self._coverage, complete=True)
-        finally:
-            self._finalize(counters)
+                self._complete()
 
     # -- bytes
 

@@ -370,3 +370,16 @@ def test_one_text_in_place_of_a_list(option: str, one: str) -> None:
 def test_one_text_in_place_of_a_list_in_options() -> None:
     options = JobOptions(snapshot="s", classpath="app.jar", operator="orders", state="total")
     assert (options.classpath, options.operator, options.state) == (("app.jar",), ("orders",), ("total",))
+
+
+def test_coverage_after_an_error() -> None:
+    """The forecast, which no read has confirmed, is not what remains."""
+    state = stateextract.open_snapshot(str(DATA / "f23-custom-checkpoint")).operator("figures").state("figure")
+    assert (state.coverage.status, state.coverage.reason, state.coverage.complete) == ("decoded", None, False)
+    with pytest.raises(UndecodableError) as caught:
+        state.to_table()
+    assert (state.coverage.status, state.coverage.reason) == ("unsupported", caught.value.message)
+    assert caught.value.message == (
+        "a value of golden.Shape is of the subclass golden.Square, which the serializer's snapshot does not list"
+    )
+    assert not state.coverage.complete
