@@ -294,9 +294,12 @@ class Store:
     def _list_local(self, path: str) -> Iterator[DirectoryEntry]:
         with os.scandir(path) as entries:
             for entry in entries:
-                # A link to nowhere is as good as absent.
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     yield _local_entry(entry.path, entry.stat())
+                except FileNotFoundError:
+                    pass  # a link to nowhere is as good as absent
+                except OSError:  # a link to itself, for example: an error where the file is wanted, and nowhere else
+                    yield DirectoryEntry(entry.name, entry.path, False, None, None)
 
     def _call(self, address: Address, work: Callable[[Any, str], T]) -> T:
         """What ``work`` gives for the address's file system and the path there."""

@@ -50,6 +50,7 @@ from stateextract.snapshot.tables import SnapshotTables
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, job_options, parse_options
 from tests.conftest import ROOT
 from tests.metadata.writer import metadata
+from tests.state.keyed_writer import write
 from tests.stores import put_stores_into_memory
 
 HOSTILE = Path(os.environ.get("HOSTILE", ROOT.parent / "shared" / "hostile"))
@@ -431,6 +432,17 @@ def special(tmp_path: Path) -> dict[str, Path]:
         made.bind(str(tmp_path / "socket"))
     found = {"a FIFO": "fifo", "a FIFO ": "link", "a socket": "socket", "a device": "/dev/zero"}
     return {what: tmp_path / name for what, name in found.items()}
+
+
+def test_a_link_to_itself_concerns_no_other_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "job" / "chk-7", [])
+    for folder in (path, path.parent):
+        (folder / "link").symlink_to(folder / "link")
+    assert [entry.name for entry in Store().list(str(path))] == ["_metadata", "link"]
+    for place in (path, path.parent):
+        assert stateextract.open_snapshot(str(place)).checkpoint_id == 7
+    with pytest.raises(UnreadableFileError, match="symbolic links"):
+        Store().open(str(path / "link"))
 
 
 def test_only_regular_files_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
