@@ -437,10 +437,11 @@ class Operator:
     @property
     def unnamed(self) -> list[UnnamedState]:
         """State without a name: coordinators, raw state, in-flight data."""
+        listed = [state.entry for state in (*self._inventory.named, *self._inventory.nameless)]  # one may be called ""
         return [
             UnnamedState(e.kind, e.form, e.size, e.handles, e.status, api_door().reason(e.reason))
             for e in self._inventory.entries
-            if e.state is None and e.status is not Status.EMPTY and not any(e is s.entry for s in self._inventory.nameless)
+            if e.state is None and e.status is not Status.EMPTY and not any(e is known for known in listed)
         ]
 
     @property

@@ -147,7 +147,7 @@ class DiffRunner:
         """What is looked up on both sides, some at a time; ``None``: everything."""
         metas = [next((meta for meta in header.states if meta.name == name), None) for header, _ in opened]
         meta = metas[0]
-        if meta is None or any(one is None or name not in database.column_families
+        if meta is None or any(one is None or not database.has(name)
                                for one, (_, database) in zip(metas, opened, strict=True)):  # fmt: skip
             yield [None], [None]
             return

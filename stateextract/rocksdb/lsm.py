@@ -316,6 +316,10 @@ class RocksDB:
             if file in self._files:
                 yield self._files[file]
 
+    def has(self, name: str) -> bool:
+        """Whether there is a column family of a state."""
+        return family_name(name) in self.column_families
+
     def contradictions(self, states: Collection[str]) -> dict[str, StateExtractError]:
         """States that only one of the head and the MANIFEST has. Flink creates a column family for each state it registers.
 
@@ -323,10 +327,11 @@ class RocksDB:
         """
         found: dict[str, StateExtractError] = {}
         for name in states:
-            if name not in self.column_families:
+            if not self.has(name):
                 found[name] = self._without_family(name)
+        known = set(map(family_name, states))
         for name, family in self.column_families.items():
-            if family.files and name not in states:
+            if family.files and name not in known:
                 files = pluralize(len(family.files), "file")
                 found[name] = FormatError(
                     f"the database has {files} of a state {name!r}, which its head does not list",
@@ -355,10 +360,15 @@ class RocksDB:
 
         :raises FormatError: if there is none.
         """
-        found = self.column_families.get(name)
+        found = self.column_families.get(family_name(name))
         if found is None:
             raise self._without_family(name)
         return found
+
+
+def family_name(name: str) -> str:
+    """The column family of a state: Java gives RocksDB names in UTF-8, with a question mark for each lone surrogate."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def use_kernel(engine: str) -> bool:

@@ -356,7 +356,7 @@ class HeaderReader:
 
         database = open_rocksdb(handle, Opener(self._locator, FilePrefetcher(self._store)), RocksOptions(self._verify))
         lost = database.contradictions(states)
-        for name in database.column_families:
+        for name in filter(database.has, states):
             for stream in database.streams(name):
                 try:
                     self._locator.locate(stream)

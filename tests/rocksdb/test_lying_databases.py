@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import stateextract
 from stateextract.errors import FormatError
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import run_job
@@ -50,9 +51,11 @@ class LyingFile(SstFile):
         return self.stated or super().bounds()
 
 
-def snapshot(folder: Path, files: Sequence[SstFile], states: Sequence[str], change: Callable[..., IncrementalHandle]) -> str:
-    """Of one operator whose head has the states ``a`` and ``b``."""
-    header = InlineHandle("meta", head(Keyed([State("a"), State("b")]), False))
+def snapshot(
+    folder: Path, files: Sequence[SstFile], states: Sequence[str], change: Callable[..., IncrementalHandle], names: str = "ab"
+) -> str:
+    """Of one operator whose head has the states ``names``."""
+    header = InlineHandle("meta", head(Keyed([State(name) for name in names]), False))
     handle = change(replace(database(files, states, 0, 4), meta=header))
     return str(write(folder / "chk-1", [SubtaskState(0, None, None, handle, None, (), (), None)]))
 
@@ -102,6 +105,13 @@ def test_the_job_reports_it(
     whole = [{name for name, (status, _) in one.items() if status == "decoded"} for one in (counted, found)]
     assert whole[0] == whole[1]
     assert out("validate", path)[0] == 1
+
+
+def test_a_name_with_a_lone_surrogate(tmp_path: Path) -> None:
+    """Java gave RocksDB a question mark."""
+    path = snapshot(tmp_path, [replace(A, state="?")], "?", same, "\ud800")
+    (state,) = stateextract.open_snapshot(path).states
+    assert (state.name, state.count(), str(state.coverage.status)) == ("\ud800", 40, "decoded")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

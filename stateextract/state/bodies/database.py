@@ -73,7 +73,7 @@ def read_database(
         counted = file_read.counters.of(meta.name)
         counted.key_groups += last - first + 1
         row = row_layout(header, meta, options.context)
-        if meta.name not in database.column_families:
+        if not database.has(meta.name):
             counted.engine = counted.engine or ("interpreter" if needs_interpreter(row.layout) else engine)
             continue
         prefix = prefix_bytes(max_parallelism)
