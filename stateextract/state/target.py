@@ -202,7 +202,7 @@ class HeapTarget(Target):
             return None
         options = self.options
         made = make_decoder(
-            self.row.layout, options.policy, None, options.engine, options.batch_rows, self.file_read.budget, keep=self.keep
+            self.row.layout, options.policy, options.engine, options.batch_rows, self.file_read.budget, keep=self.keep
         )
         if self.finder is None or made.engine != "kernel":
             return made

@@ -10,7 +10,6 @@ and no Flink. Imports Numba only when a kernel decoder is made.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -25,7 +24,7 @@ from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Chang
 from stateextract.columnar.decode.assembly import Arena
 from stateextract.columnar.decode.by_python import Decoded, LookAhead
 from stateextract.columnar.interpreter import decoder_of, interpret
-from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
+from stateextract.columnar.layout import Layout, Python, walk
 from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.columnar.program.operations import ColumnNode, Kind, Program
 from stateextract.columnar.value_reader import Empty, Leaf, ValueReader
@@ -82,10 +81,6 @@ class Decoder(Protocol):
     """Values that were changed to fit their column so far."""
 
     @property
-    def layout(self) -> Layout:
-        """The layout, after the policy was applied to it."""
-
-    @property
     def rows(self) -> int:
         """Entries in the unfinished batch."""
 
@@ -97,9 +92,6 @@ class Decoder(Protocol):
 
     def flush(self) -> pa.Array:
         """The batch, of the layout's ``arrow_type``; the next one starts empty."""
-
-    def flush_wire(self) -> pa.Array:
-        """The batch, of the layout's ``wire_type``: before the logical conversions."""
 
 
 def needs_interpreter(layout: Layout) -> bool:
@@ -129,7 +121,6 @@ def misread(what: str, error: FormatError) -> UndecodableError:
 def make_decoder(
     layout: Layout,
     policy: Policy,
-    wanted: Collection[str] | None = None,
     engine: str = "auto",
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
@@ -137,7 +128,6 @@ def make_decoder(
 ) -> Decoder:
     """A decoder for the entries of a layout.
 
-    :param wanted: of a struct, the fields to keep (``None``: all).
     :param keep: ``False``: only skip the entries.
     :param engine: ``interpreter`` forces that one; otherwise the kernel is taken wherever it can run the layout.
     """
@@ -146,20 +136,14 @@ def make_decoder(
         policy = Policy(maps="list", out_of_range="null", max_value_bytes=policy.max_value_bytes)
     layout = apply_policy(layout, policy)
     if engine == "interpreter" or needs_interpreter(layout):
-        return InterpreterDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
-    return KernelDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
-
-
-def _kept(layout: Layout, wanted: Collection[str] | None) -> Layout:
-    if wanted is None or not isinstance(layout, Struct):
-        return layout
-    return Struct(tuple(Field(f.name, f.layout) for f in layout.fields if f.name in wanted))
+        return InterpreterDecoder(layout, policy, batch_rows, batch_bytes, keep)
+    return KernelDecoder(layout, policy, batch_rows, batch_bytes, keep)
 
 
 @lru_cache(maxsize=64)
-def _program(layout: Layout, wanted: frozenset[str] | None, keep: bool, plans: tuple[int, ...]) -> Program:
+def _program(layout: Layout, keep: bool, plans: tuple[int, ...]) -> Program:
     """:param plans: see :func:`plans_of`."""
-    return compile_layout(layout, wanted) if keep else compile_skip(layout)
+    return compile_layout(layout) if keep else compile_skip(layout)
 
 
 def plans_of(layout: Layout) -> tuple[int, ...]:
@@ -179,7 +163,6 @@ class KernelDecoder:
         self,
         layout: Layout,
         policy: Policy,
-        wanted: Collection[str] | None = None,
         batch_rows: int = BATCH_ROWS,
         batch_bytes: int = BATCH_BYTES,
         keep: bool = True,
@@ -189,11 +172,10 @@ class KernelDecoder:
 
         self.kernel = kernel
         self.layout = layout
-        self.kept = _kept(layout, wanted)
+        self.kept = layout  # what batches are of
         self.policy = policy
         if program is None:
-            kept = None if wanted is None else frozenset(wanted)
-            program = _program(layout, kept, keep, plans_of(layout))
+            program = _program(layout, keep, plans_of(layout))
         self.program = program
         self.run = kernel.run_kryo if program.kryo else kernel.run
         self.skips = 0 if keep else program.skips
@@ -305,6 +287,7 @@ class KernelDecoder:
         return array if self.kept.wire_type is None else apply_logical(array, self.kept, self.policy, self.counts)
 
     def flush_wire(self) -> pa.Array:
+        """The batch, of the layout's ``wire_type``: before the logical conversions."""
         arena = self.arena
         if arena is None:
             return pa.array([], self.kept.wire_type or pa.bool_())
@@ -465,16 +448,13 @@ class InterpreterDecoder:
         self,
         layout: Layout,
         policy: Policy,
-        wanted: Collection[str] | None = None,
         batch_rows: int = BATCH_ROWS,
         batch_bytes: int = BATCH_BYTES,
         keep: bool = True,
     ) -> None:
         self.keep = keep
         self.layout = layout
-        self.kept = _kept(layout, wanted)
         self.policy = policy
-        self.wanted = wanted
         self.counts = ChangeCounts()
         self.batch_rows = min(batch_rows, 1 << 14)
         self.batch_bytes = batch_bytes // 8  # Python values take far more room than their bytes
@@ -553,15 +533,10 @@ class InterpreterDecoder:
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()
-        return array if self.kept.wire_type is None else apply_logical(array, self.kept, self.policy, self.counts)
+        return array if self.layout.wire_type is None else apply_logical(array, self.layout, self.policy, self.counts)
 
     def flush_wire(self) -> pa.Array:
         values, self.values, self.bytes, self.room = self.values, [], 0, 0
         self.policy.check(self.counts)
-        kept = self.kept
-        if kept.wire_type is None:
-            return pa.nulls(len(values), pa.bool_())
-        if isinstance(kept, Struct) and self.wanted is not None:
-            names = {f.name for f in kept.fields}
-            values = [{k: v for k, v in value.items() if k in names} or True for value in values]
-        return pa.array(values, kept.wire_type)
+        type_ = self.layout.wire_type
+        return pa.nulls(len(values), pa.bool_()) if type_ is None else pa.array(values, type_)

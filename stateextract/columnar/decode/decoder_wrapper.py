@@ -7,7 +7,6 @@ import pyarrow as pa
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
-from stateextract.columnar.layout import Layout
 
 
 class DecoderWrapper:
@@ -16,10 +15,6 @@ class DecoderWrapper:
     def __init__(self, inner: Decoder) -> None:
         self.inner = inner
         self.engine = inner.engine
-
-    @property
-    def layout(self) -> Layout:
-        return self.inner.layout
 
     @property
     def counts(self) -> ChangeCounts:
@@ -35,9 +30,6 @@ class DecoderWrapper:
 
     def flush(self) -> pa.Array:
         return self.inner.flush()
-
-    def flush_wire(self) -> pa.Array:
-        return self.inner.flush_wire()
 
 
 class PairDecoderWrapper:

@@ -101,7 +101,7 @@ class KernelPairDecoder:
         self.layout, self.policy, self.flat = layout, policy, flat
         entry = layout.flat_entry if flat else layout.entry
         program = _program(layout, flat, plans_of(layout.entry))
-        self.inner = KernelDecoder(entry, policy, None, batch_rows, batch_bytes, program=program)
+        self.inner = KernelDecoder(entry, policy, batch_rows, batch_bytes, program=program)
         self.merges = layout.shape == "map" and not flat
         self.held = _Held(max(ROOM * policy.max_value_bytes, 2 * batch_bytes))
         self.open = False
@@ -290,7 +290,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
 
     def __init__(self, layout: PairLayout, policy: Policy, flat: bool, batch_rows: int, batch_bytes: int) -> None:
         entry: Struct = layout.flat_entry if flat else layout.entry
-        super().__init__(entry, policy, None, batch_rows, batch_bytes)
+        super().__init__(entry, policy, batch_rows, batch_bytes)
         self.pairs = layout
         self.merges = layout.shape == "map" and not flat
         self.key_group = -1

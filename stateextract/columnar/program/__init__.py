@@ -10,7 +10,7 @@ May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,13 +50,12 @@ class NeedsInterpreterError(Exception):
     """The layout has a ``Python`` leaf without a plan, which only the interpreter can run."""
 
 
-def compile_layout(layout: Layout, wanted: Collection[str] | None = None) -> Program:
+def compile_layout(layout: Layout) -> Program:
     """Compile a layout.
 
-    :param wanted: of a struct at the root, the fields to keep; the others are skipped. ``None``: all.
     :raises NeedsInterpreterError: for layouts with ``Python`` leaves that have no plan.
     """
-    return Compiler().compile(layout, wanted)
+    return Compiler().compile(layout)
 
 
 def compile_skip(layout: Layout) -> Program:
@@ -125,8 +124,8 @@ class Compiler:
         self.pending: list[tuple[Label, Callable[[], None]]] = []
         self.last_skip = self.last_jump = self.last_label = -1
 
-    def compile(self, layout: Layout, wanted: Collection[str] | None) -> Program:
-        root = self.allocate(layout, 0, nullable=False, wanted=wanted)
+    def compile(self, layout: Layout) -> Program:
+        root = self.allocate(layout, 0, nullable=False)
         self.emit(layout, root)
         self.op(Op.END)
         return self.finish(root, layout.least)
@@ -181,9 +180,7 @@ class Compiler:
         self.levels += 1
         return self.levels - 1
 
-    def allocate(
-        self, layout: Layout, level: int, nullable: bool, wanted: Collection[str] | None = None
-    ) -> ColumnNode | None:
+    def allocate(self, layout: Layout, level: int, nullable: bool) -> ColumnNode | None:
         type_ = layout.wire_type
         match layout:
             case Skip() | SkippedValue():
@@ -208,7 +205,7 @@ class Compiler:
             case Logical() | Framed():
                 return self.allocate(layout.inner, level, nullable)
             case Struct():
-                fields = [(f.name, f.layout) for f in layout.fields if wanted is None or f.name in wanted]
+                fields = [(f.name, f.layout) for f in layout.fields]
                 return self.allocate_struct(fields, level, nullable, children_nullable=False)
             case MaskedStruct() | Switch() | Subclasses() | BinaryRow():
                 fields = [(f.name, f.layout) for f in layout.columns]

@@ -124,7 +124,7 @@ class _Kernel:
         self.kernel = kernel
         self.prefix = int(program.code[1]) if program.code[0] == Op.PAIR else 0
         places = Struct(tuple(Field(name, _PLACE) for name in names))
-        self.inner = KernelDecoder(layout, Policy(), None, MOST, program=program)
+        self.inner = KernelDecoder(layout, Policy(), MOST, program=program)
         self.inner.kept = places
         self.inner.out[kernel.GROUP] = -1
 

@@ -55,7 +55,7 @@ class LargeEntry(UncountedEntries):
         budget: int,
     ) -> None:  # fmt: skip
         super().__init__(
-            make_decoder(element, options.policy, None, options.engine, options.batch_rows, budget, keep=keep)
+            make_decoder(element, options.policy, options.engine, options.batch_rows, budget, keep=keep)
         )
         self.row = row
         self.schema = state_schema(row, options)

@@ -58,7 +58,7 @@ class OperatorTarget(Target):
         if self.error is None:
             engine = "interpreter" if self.guessed else file_read.options.engine  # few elements, each in bounds of its own
             self.decoder = make_decoder(
-                self.row.layout, self.options.policy, None, engine, self.options.batch_rows, file_read.budget, keep=self.keep
+                self.row.layout, self.options.policy, engine, self.options.batch_rows, file_read.budget, keep=self.keep
             )
             if self.selected:
                 self.counters.engine = self.decoder.engine
