@@ -310,6 +310,30 @@ def test_numbers_too_long_for_digits_do_not_fit() -> None:
     assert counts == ChangeCounts(out_of_range=2)
 
 
+def test_avros_numbers() -> None:
+    """Bytes with the scale in the schema, and with their own."""
+    huge = b"\x7f" * (MAX_DIGIT_BYTES + 1)
+    text = Logical(OF_BYTES, "scaled", pa.string(), ("2",))
+    own = Logical(OF_BYTES, "big_decimal_bytes", pa.string())
+    size = b"\x82\x80\x08"  # the zigzag of MAX_DIGIT_BYTES + 1
+    assert f"a number of {len(huge)} bytes does not fit" in refused(text, huge)
+    assert f"a number of {len(huge)} bytes does not fit" in refused(own, size + huge + b"\x00")
+    counts = ChangeCounts()
+    null = Policy(out_of_range="null")
+    assert run(text, [huge, b"\x7b"], null, counts).to_pylist() == [None, "1.23"]
+    assert run(own, [size + huge + b"\x00", b"\x02\x7b\x04"], null, counts).to_pylist() == [None, "1.23"]
+    assert counts == ChangeCounts(out_of_range=2)
+    assert "a big decimal with the scale 1" in impossible(own, b"\x02\x7b\x02\x00")
+    assert "a big decimal with the scale 2147483648" in impossible(own, b"\x02\x7b\x80\x80\x80\x80\x10")
+
+
+def test_numbers_with_names() -> None:
+    """``number=name``; a number alone is that of null."""
+    node = Logical(I32, "labels_by_number", pa.string(), ("1=A", "-5=B=C", "7"))
+    assert run(node, [1, -5, 7, None]).to_pylist() == ["A", "B=C", None, None]
+    assert "the number 2 has no name" in impossible(node, 2)
+
+
 def scaled(number: int, scale: int, extra: int = 0) -> bytes:
     return twos(number, extra) + scale.to_bytes(4, "big", signed=True)
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar.convert.policy import Policy
-from stateextract.columnar.decode.decoder import Progress, make_decoder
+from stateextract.columnar.decode.decoder import Progress, Stop, make_decoder
 from stateextract.columnar.layout import Bytes, Field, Layout, Number, Skip, Struct, Text
 from stateextract.columnar.search import parallel_skip as passing
 from stateextract.columnar.search.parallel_skip import ParallelSkipDecoder
@@ -86,8 +86,10 @@ def test_good_guesses(texts: list[str]) -> None:
     began: list[int] = []
     decode = decoder.there.decode
     decoder.there.decode = lambda *arguments: began.append(arguments[1]) or decode(*arguments)  # type: ignore[method-assign, func-returns-value]
-    passed = decoder.decode(Block.of(data), 0, len(data), len(parts))
-    assert (passed.entries, passed.pos, began, decoder.misses) == (len(parts), len(data), [guess], 0)
+    for limit, stop in ((len(parts), Stop.DONE), (len(parts) + 1, Stop.NEED_INPUT)):
+        passed = decoder.decode(Block.of(data), 0, len(data), limit)
+        assert (passed.entries, passed.rows, passed.pos, passed.stop) == (len(parts), len(parts), len(data), stop)
+    assert (began, decoder.misses) == ([guess, guess], 0)
 
 
 @pytest.mark.parametrize("limit", [1, 9, 10, 11])

@@ -233,6 +233,28 @@ def test_damage(section: str) -> None:
             decoder.decode(Block.of(data + bytes(64)), 0, len(data) + 64, 1)
 
 
+MAP_OF_ONE = "10000000010000000000000" + "06b0000000000008101000000000000000500000000000000"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "100000",  #                                                                        ends inside the size of the keys
+        "ffffffff" + MAP_OF_ONE[8:],
+        "21000000" + MAP_OF_ONE[8:],  #                                                     keys beyond the end
+        MAP_OF_ONE[:8] + "02000000" + MAP_OF_ONE[16:],  #                                   more keys than values
+        MAP_OF_ONE[:40] + "00000000" + MAP_OF_ONE[48:],  #                                  fewer values than keys
+    ],
+)
+def test_damaged_maps(section: str) -> None:
+    data = (len(section) // 2).to_bytes(4, "big") + bytes.fromhex(section)
+    layout = describe(snapshot("S MapData"))
+    for engine in ("kernel", "interpreter"):
+        decoder = make_decoder(layout, Policy(), engine=engine)
+        with pytest.raises(FormatError):
+            decoder.decode(Block.of(data + bytes(64)), 0, len(data) + 64, 1)
+
+
 @pytest.mark.parametrize(
     "high", [b"\x4b\x3b\x4c\xa8\x5a\x86\xc4\x7a\x09\x8a\x22\x40\x00\x00\x00\x00", b"\x00\x98\x96\x80"]
 )
