@@ -120,8 +120,9 @@ def _bounds(windows: pa.Array) -> list[npt.NDArray[np.int64]]:
 
 def _identities(keys: pa.Array, windows: pa.Array) -> Iterator[tuple[Any, Any, Any]]:
     """Key and bounds of windows as something that a dictionary takes."""
-    nested = pa.types.is_nested(keys.type)
-    plain = map(repr, keys.to_pylist()) if nested else keys.to_numpy(zero_copy_only=False).tolist()
+    # In Python NaN is not NaN, and 0.0 is -0.0. NumPy makes doubles of numbers among nulls.
+    by_text = pa.types.is_nested(keys.type) or pa.types.is_floating(keys.type) or keys.null_count
+    plain = map(repr, keys.to_pylist()) if by_text else keys.to_numpy(zero_copy_only=False).tolist()
     return zip(plain, *(bound.tolist() for bound in _bounds(windows)), strict=True)
 
 

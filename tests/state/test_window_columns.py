@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from stateextract.options import JobOptions
 from stateextract.state.counters import Counters
 from stateextract.state.flink_states import purpose_of
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
-from tests.writers.flink_writer import VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
+from tests.writers.flink_writer import DOUBLE, VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
 
 PACKAGE = "org.apache.flink."
 TIME_WINDOW = versioned(
@@ -306,6 +307,24 @@ def test_the_bounds_of_sessions(form: str, kind: str, engine: str, tmp_path: Pat
     assert [(r["key"], *(r[c] for c in bounds), r["value"]) for r in in_order] == [
         (k, *(None if t is None else at(t) for t in times), v) for k, *times, v in SESSIONS
     ]
+
+
+def test_sessions_of_keys_that_are_no_usual_numbers(tmp_path: Path) -> None:
+    """To Java, NaN is NaN and 0.0 is not -0.0."""
+    keys = [struct.pack(">d", number) for number in (float("nan"), 0.0, -0.0)]
+    pair = list_of(tuple_of(TIME_WINDOW, TIME_WINDOW))
+    contents = [Entry(1, key, i64(n), i64(0, 9)) for n, key in enumerate(keys)]
+    sessions = [Entry(1, key, [i64(0, 10 + n, 0, 9)]) for n, key in enumerate(keys)]
+    keyed = Keyed(
+        [
+            State("window-contents", contents, "VALUE", LONG, TIME_WINDOW),
+            State("merging-window-set", sessions, "LIST", pair, VOID_NAMESPACE),
+        ],
+        DOUBLE,
+    )
+    found = table(tmp_path, "heap", "interpreter", keyed, "window-contents")
+    ends = dict(zip(found["value"].to_pylist(), found["session_end"].to_pylist(), strict=True))
+    assert ends == {n: at(10 + n) for n in range(3)}
 
 
 def test_a_session_without_end(tmp_path: Path) -> None:
