@@ -23,7 +23,16 @@ from stateextract.options import JobOptions
 from stateextract.state.counters import Counters
 from stateextract.state.flink_states import purpose_of
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
-from tests.writers.flink_writer import DOUBLE, VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
+from tests.writers.flink_writer import (
+    DOUBLE,
+    VOID_NAMESPACE,
+    composite,
+    flink_string,
+    list_of,
+    map_of,
+    tuple_of,
+    versioned,
+)
 
 PACKAGE = "org.apache.flink."
 TIME_WINDOW = versioned(
