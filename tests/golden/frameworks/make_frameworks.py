@@ -91,7 +91,7 @@ def compiled(case: Case, jars: str, sources: Path) -> Path:
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
     if case.framework != "scala":
-        java = [str(path) for path in sorted((HERE / case.framework).glob("*.java"))]
+        java = [str(path) for folder in (case.framework, "common") for path in sorted((HERE / folder).glob("*.java"))]
         subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", jars, "-d", str(classes), *java], check=True)
         return classes
     scala = [str(path) for folder in flinkx_sources(case, sources) for path in sorted(folder.rglob("*.scala"))]

@@ -1,9 +1,7 @@
 package golden;
 
-import java.io.IOException;
 import java.io.Serializable;
 import java.math.BigDecimal;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
@@ -11,7 +9,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 import org.apache.beam.runners.flink.FlinkPipelineOptions;
 import org.apache.beam.runners.flink.FlinkRunner;
 import org.apache.beam.sdk.Pipeline;
@@ -405,23 +402,7 @@ public final class BeamJob {
     while (SEEN.get() < elements) {
       Thread.sleep(100);
     }
-    long seen = newest(checkpoints);
-    while (newest(checkpoints) < seen + 2) {
-      Thread.sleep(100);
-    }
+    Checkpoints.awaitTwo(checkpoints);
     Runtime.getRuntime().halt(0);
-  }
-
-  /** The number of the newest complete checkpoint. */
-  private static long newest(Path checkpoints) throws IOException {
-    try (Stream<Path> files = Files.exists(checkpoints) ? Files.walk(checkpoints) : Stream.empty()) {
-      return files
-          .filter(path -> path.getFileName().toString().equals("_metadata"))
-          .mapToLong(path -> Long.parseLong(path.getParent().getFileName().toString().substring(4)))
-          .max()
-          .orElse(0);
-    } catch (java.io.UncheckedIOException deleted) {
-      return 0;
-    }
   }
 }

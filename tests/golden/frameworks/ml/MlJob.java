@@ -1,12 +1,8 @@
 package golden;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 import org.apache.flink.api.common.functions.RichMapFunction;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
@@ -104,27 +100,7 @@ public class MlJob {
     while (SEEN.get() < NUMBERS) {
       Thread.sleep(100);
     }
-    long seen = 0;
-    while (seen == 0) {
-      Thread.sleep(100);
-      seen = newest(checkpoints);
-    }
-    while (newest(checkpoints) < seen + 2) {
-      Thread.sleep(100);
-    }
+    Checkpoints.awaitTwo(checkpoints);
     Runtime.getRuntime().halt(0);
-  }
-
-  /** The number of the newest complete checkpoint; 0 while Flink deletes an older one. */
-  private static long newest(Path checkpoints) throws IOException {
-    try (Stream<Path> files = Files.walk(checkpoints)) {
-      return files
-          .filter(file -> file.getFileName().toString().equals("_metadata"))
-          .mapToLong(file -> Long.parseLong(file.getParent().getFileName().toString().substring(4)))
-          .max()
-          .orElse(0);
-    } catch (UncheckedIOException e) {
-      return 0;
-    }
   }
 }

@@ -9,7 +9,6 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.time.Duration;
@@ -18,7 +17,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.execution.JobClient;
 import org.apache.flink.core.execution.SavepointFormatType;
@@ -269,24 +267,8 @@ public class StatefunJob {
     if (args.length > 3) {
       client.triggerSavepoint(target.toUri().toString(), SavepointFormatType.CANONICAL).get(60, TimeUnit.SECONDS);
     } else {
-      long seen = newest(target);
-      while (newest(target) < seen + 2) {
-        Thread.sleep(50);
-      }
+      Checkpoints.awaitTwo(target);
     }
     Runtime.getRuntime().halt(0);
-  }
-
-  /** The number of the newest complete checkpoint. */
-  private static long newest(Path checkpoints) throws IOException {
-    try (Stream<Path> files = Files.walk(checkpoints)) {
-      return files
-          .filter(file -> file.getFileName().toString().equals("_metadata"))
-          .map(file -> file.getParent().getFileName().toString())
-          .filter(name -> name.startsWith("chk-"))
-          .mapToLong(name -> Long.parseLong(name.substring(4)))
-          .max()
-          .orElse(0);
-    }
   }
 }
