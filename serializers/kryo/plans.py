@@ -774,7 +774,7 @@ class Plans:
             table.places.append(())
 
             def choose() -> None:
-                names = (*self._json_classes(), *(() if generics or scope else _GENERIC))
+                names = dict.fromkeys((*self._json_classes(), *(() if generics or scope else _GENERIC)))
                 found = [self.choice(name, ANY, generics, scope) for name in names]
                 table.places[place.number] = tuple(choice for choice in found if choice.body is not None)
 
