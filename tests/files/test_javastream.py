@@ -17,6 +17,7 @@ from stateextract.files.javastream import (
     JavaLimits,
     JavaObject,
     JavaValue,
+    java_container,
     java_elements,
     parse_java_stream,
 )
@@ -221,6 +222,21 @@ def test_elements_of_collections() -> None:
     assert java_elements(parse(b"\x73" + descriptor("java.util.Collections$EmptyList"))) == []
     assert java_elements("text") is None
     assert java_elements(parse(b"\x73" + unmodifiable + NULL + reference(4))) is None
+
+
+SORTED = (  # new TreeSet<>(Comparator.reverseOrder()) with "a" and "b"
+    "aced0005737200116a6176612e7574696c2e54726565536574dd98509395ed875b0300007870737200276a6176612e7574696c2e436f6c6c"
+    "656374696f6e732452657665727365436f6d70617261746f7264048af0534e4ad00200007870770400000002740001627400016178"
+)
+SINGLE = (  # Collections.singletonList("a")
+    "aced0005737200236a6176612e7574696c2e436f6c6c656374696f6e732453696e676c65746f6e4c6973742aef29103ca79b970200014c00"
+    "07656c656d656e747400124c6a6176612f6c616e672f4f626a6563743b787074000161"
+)
+
+
+@pytest.mark.parametrize(("data", "kind", "elements"), [(SORTED, "set", ["b", "a"]), (SINGLE, "list", ["a"])])
+def test_containers_as_java_writes_them(data: str, kind: str, elements: list[str]) -> None:
+    assert java_container(parse_java_stream(Reader(bytes.fromhex(data)))) == (kind, elements)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from stateextract.errors import FormatError, StateExtractError
+from stateextract.files.javastream import JavaArray, JavaObject, parse_java_stream
+from stateextract.files.reader import Reader
 from stateextract.ha.documents import parse_documents
 from stateextract.ha.kubernetes import stores_of_config_maps
 from stateextract.ha.objects import MOST_ENTRY_BYTES, parse_completed_checkpoint, parse_entry
@@ -161,6 +163,41 @@ def test_hostile_entries(what: str) -> None:
     with pytest.raises(FormatError, match=message):
         parse_entry(b"\xac\xed\x00\x05" + data)
     assert time.monotonic() - begun < 1
+
+
+BYTES_HANDLE = "org.apache.flink.runtime.state.memory.ByteStreamStateHandle"
+
+
+def entry_with(data: bytes) -> bytes:
+    """An entry whose handle has its bytes in it, in the field ``data``."""
+    handle = b"\x73" + described(BYTES_HANDLE, "data handleName") + data + b"\x74\x00\x01n"
+    return b"\xac\xed\x00\x05\x73" + described(RETRIEVABLE, "wrappedStreamStateHandle") + handle
+
+
+def test_bytes_in_an_entry() -> None:
+    found = parse_entry(entry_with(b"\x75" + described("[B") + b"\x00\x00\x00\x03abc"))
+    assert (found.uri, found.size, found.inline, found.marked) == (None, 3, b"abc", False)
+    for wrong in (b"\x70", b"\x75" + described("[I") + bytes(4)):
+        with pytest.raises(FormatError, match="a handle with its bytes in it has none"):
+            parse_entry(entry_with(wrong))
+
+
+def test_metadata_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the storage in the JobManager's memory has it: there is no file to read."""
+    (data, *_) = (path.read_bytes() for path in files(NEWEST))
+    value = parse_java_stream(Reader(data))
+    assert isinstance(value, JavaObject)
+    handle = JavaObject(BYTES_HANDLE, {BYTES_HANDLE: {"data": JavaArray("[B", b"abcd"), "handleName": "n"}})
+    value.fields[value.class_name]["metadataHandle"] = handle
+    monkeypatch.setattr("stateextract.ha.objects.parse_java_stream", lambda *_: value)
+    found = parse_completed_checkpoint(data)
+    assert (found.metadata_uri, found.metadata_size) == (None, 4)
+
+
+def test_a_marker_without_its_flag() -> None:
+    name = "org.apache.flink.kubernetes.highavailability.KubernetesStateHandleStore$StateHandleWithDeleteMarker"
+    with pytest.raises(FormatError, match="has no flag markedForDeletion"):
+        parse_entry(b"\xac\xed\x00\x05\x73" + described(name, "inner") + b"\x70")
 
 
 def test_an_entry_is_no_larger_than_the_stores_take() -> None:
