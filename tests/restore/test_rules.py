@@ -202,6 +202,15 @@ def test_generic_records_are_written_by_position() -> None:
         assert compared(*pair, backend="rocksdb") == (Answer.MIGRATION, rocksdb)
         assert compared(*pair, backend="hashmap") == (Answer.MIGRATION, hashmap)
         assert compared(avro(old), avro(new)) == (Answer.MIGRATION, Verdict.AS_IS), "specific records are not"
+    for outer in ("array", "map"):  # and wherever records are inside of others
+        pair = tuple(
+            avro(json.dumps({
+                "type": "record", "name": "Outer",
+                "fields": [{"name": "l", "type": {"type": outer, "items": inner, "values": inner}}],
+            }), generic)
+            for inner in map(json.loads, (record(X, Y), record(Y, X)))
+        )  # fmt: skip
+        assert compared(*pair, backend="rocksdb") == (Answer.MIGRATION, Verdict.REFUSED)
     documented = avro(json.dumps({**json.loads(record(X)), "doc": "!"}), generic)
     assert compared(avro(record(X), generic), documented)[0] is Answer.AS_IS
 
