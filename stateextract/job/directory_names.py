@@ -45,7 +45,7 @@ def state_folders(states: Sequence[str]) -> dict[str, str]:
     for state, folder in folders.items():
         if folder.casefold().endswith(RAW_SUFFIX):
             folders[state] = folder + "-" + _digest(state)
-    return folders
+    return _forced_apart(folders)
 
 
 def escaped(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -149,6 +150,51 @@ def test_owned_and_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert (code, [v["operator_label"] for v in document["rules"][0]["violations"]]) == (5, ["sales-per-hour"])
     code, document = audit(capsys, tmp_path, '[[rules]]\nstate = "gone"\nmax-rows = 1\n')
     assert (code, document["rules"][0]["states"]) == (5, 0)
+
+
+def test_owned_by_a_compiled_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Operators whose node is not in the plan any more."""
+    sql = ROOT / "tests" / "golden" / "data" / "f23-sqlcore-canonical"
+    text = gzip.decompress((sql / "plan.json.gz").read_bytes()).decode()
+    (savepoint,) = sql.glob("savepoint-*")
+    (tmp_path / "rules.toml").write_text("[[rules]]\nowned = true\n")
+    other = re.sub(r'("id"|"source"|"target"):154\b', r"\1:9154", text)
+    for plan, code, unowned in ((text, 0, []), (other, 5, ["154_group-aggregate"])):
+        (tmp_path / "plan.json").write_text(plan)
+        command = ["audit", str(savepoint), "--rules", str(tmp_path / "rules.toml"), "--plan", str(tmp_path / "plan.json")]
+        assert run([*command, "--format", "json"]) == code
+        (rule,) = json.loads(capsys.readouterr().out)["rules"]
+        assert [v["operator_label"] for v in rule["violations"]] == unowned
+
+
+def test_states_that_are_not_decoded(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "s", {"op": {"a": numbered(8), "b": numbered(8)}}, values={"b": UNKNOWN})
+    code, document = audit(capsys, tmp_path, "[[rules]]\ndecoded = true\n", str(folder))
+    (violation,) = document["rules"][0]["violations"]
+    assert (code, violation["state_name"]) == (5, "b")
+    assert violation["what"].startswith("value is skipped: values of com.example.")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("no JSON", "is not JSON: Expecting value"),
+        *((content, "a file of schemas is none") for content in ('{"a": 1}', '[{"operator_id": "x"}]', "5", '"x"')),
+    ],
+)
+def test_files_that_are_no_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "schemas.json").write_text(content)
+    code, error = audit(capsys, tmp_path, '[[rules]]\nschema = "schemas.json"\n')
+    assert (code, message in error) == (2, True)
+
+
+def test_a_state_that_was_not_committed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["schema", ORDERS, "--format", "json"]) == 0
+    schemas = [s for s in json.loads(capsys.readouterr().out) if s["state_name"] != "voucher"]
+    (tmp_path / "schemas.json").write_text(json.dumps(schemas))
+    code, document = audit(capsys, tmp_path, '[[rules]]\nschema = "schemas.json"\n')
+    found = [(v["state_name"], v["what"]) for v in document["rules"][0]["violations"]]
+    assert (code, found) == (5, [("voucher", "the committed schemas do not have this state")])
 
 
 def _job(folder: Path, text: str) -> str:

@@ -54,6 +54,16 @@ def test_a_state_called_like_a_raw_tail() -> None:
     folders = state_folders(["x", "x__raw", "X__RAW"])
     assert folders["x"] == "x"
     assert not any(f.casefold().endswith("__raw") for f in folders.values())
+    like_its_folder = folders["x__raw"]
+    more = state_folders(["x", "x__raw", like_its_folder])
+    assert len(set(more.values())) == 3
+    assert more["x__raw"] == like_its_folder
+
+
+def test_names_like_others_with_their_hash() -> None:
+    folders = state_folders(["a", "A"])
+    more = state_folders(["a", "A", *folders.values()])
+    assert len({f.casefold() for f in more.values()}) == 4
 
 
 def test_long_names_are_cut_and_stay_apart() -> None:

@@ -108,6 +108,31 @@ def test_a_folder_of_classes(tmp_path: Path) -> None:
     assert {m.name: m for m in read_classes(str(tmp_path), Store())} == models().by_name
 
 
+def jar_of(path: Path, method: int) -> str:
+    """The classes of the jar, compressed by another method."""
+    with zipfile.ZipFile(JAR) as jar, zipfile.ZipFile(path, "w") as made:
+        for name in jar.namelist():
+            made.writestr(name, jar.read(name), method)
+    return str(path)
+
+
+def test_classes_that_are_not_compressed(tmp_path: Path) -> None:
+    stored = jar_of(tmp_path / "stored.jar", zipfile.ZIP_STORED)
+    assert {m.name: m for m in read_classes(stored, Store())} == models().by_name
+    data = bytearray(Path(stored).read_bytes())
+    data[2000] ^= 1
+    Path(stored).write_bytes(data)
+    with pytest.raises(FormatError, match="the class cannot be read: the checksum of the entry is wrong") as caught:
+        list(read_classes(stored, Store()))
+    assert caught.value.file is not None
+    assert caught.value.file.startswith(f"{stored}!/zoo/")
+
+
+def test_classes_that_are_compressed_by_another_method(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="the class cannot be read: compression method 12"):
+        list(read_classes(jar_of(tmp_path / "bzip2.jar", zipfile.ZIP_BZIP2), Store()))
+
+
 def test_what_is_no_jar(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jar"
     broken.write_bytes(b"PK\x03\x04 and no more")
