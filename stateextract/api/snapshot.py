@@ -465,9 +465,9 @@ class Operator:
         if not matching:
             for state in self._inventory.nameless:
                 raise state.problems[0]
-            known = [s.name for s in self.states]
+            known = [s.name for s in self.states if scope in (None, s.scope)]
             raise UsageError(
-                f"no state of the operator is called {name!r}",
+                f"no {f'{scope} ' if scope else ''}state of the operator is called {name!r}",
                 operator=self.label,
                 advice=there_is(name, known, "states"),
             )

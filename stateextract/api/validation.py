@@ -178,7 +178,7 @@ class Validation:
                 yield finding
             elif entry.kind == COORDINATOR:
                 # Its bytes are in _metadata and were read with it; what fits none of the known forms stays bytes.
-                yield Finding(operator.label, operator.id, None, None, "coordinator", size=entry.size or 0)
+                yield Finding(operator.label, operator.id, None, None, COORDINATOR, rows=1, size=entry.size or 0)
 
     def of_job(self) -> Iterator[Finding]:
         """Master state, whose form only the hooks of the job know."""

@@ -97,12 +97,15 @@ def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _Fi
 def _columns(text: str, known: list[str]) -> list[str]:
     """The columns of ``--columns``.
 
-    :raises UsageError: for one that there is not.
+    :raises UsageError: for one that is not there, or there twice.
     """
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in known:
             raise UsageError(f"--columns: no column is called {name!r}", advice=there_is(name, known, "columns"))
+    if len(set(names)) != len(names):
+        twice = max(names, key=names.count)
+        raise UsageError(f"--columns names {twice!r} twice", expected="each column once")
     return names
 
 

@@ -35,6 +35,8 @@ def test_the_coordinator(source: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert [row["value"]["kafka_enumerator"] for row in head["rows"]] == [ENUMERATOR]
     (count,) = document(capsys, "count", source, "--state", "coordinator")
     assert (count["state_kind"], count["rows"], count["status"]) == ("coordinator", 1, "decoded")
+    (checked,) = document(capsys, "validate", source)["states"]
+    assert (checked["state_kind"], checked["rows"], checked["status"]) == ("coordinator", 1, "sound")
     (schema,) = document(capsys, "schema", source, "--state", "coordinator")
     assert [column["name"] for column in schema["columns"]] == ["value"]
     arrow = schema["columns"][0]["arrow"]
@@ -119,3 +121,17 @@ def test_bytes_of_a_coordinator_in_no_known_form_are_raw(tmp_path: Path, capsys:
     extracted = json.loads(capsys.readouterr().out)
     assert [(e["state_kind"], e["status"]) for e in extracted["coverage"]["entries"]] == [("coordinator", "raw")]
     assert [d["rows"] for d in extracted["datasets"]] == [1]
+
+
+def test_a_state_of_the_other_scope_is_not_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["head", ORDERS, "--operator", "orders-by-customer", "--state", "voucher", "--scope", "operator"]) == 2
+    message = "Error: no operator state of the operator is called 'voucher'; in operator orders-by-customer. There are no states."
+    assert capsys.readouterr().err.split() == message.split()
+
+
+def test_a_column_that_is_named_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["head", ORDERS, "--operator", "orders-by-customer", "--state", "voucher", "--columns"]
+    assert run([*arguments, "value, key,value"]) == 2
+    assert capsys.readouterr().err == "Error: --columns names 'value' twice; expected each column once.\n"
+    assert run([*arguments, "value,key", "-n", "1"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["value", "key"], ["WELCOME-179", "elif"]]
