@@ -128,9 +128,9 @@ def plan_statistics(
 ) -> StatisticsPlan:
     """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
     statistics_options = statistics_options or StatisticsOptions()
-    lenient = "raw" if options.on_undecodable == "raw" else "skip"
+    on_undecodable = "skip" if options.on_undecodable == "fail" and not options.strict else options.on_undecodable
     options = replace(
-        options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=lenient
+        options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=on_undecodable
     )
     plan = make_plan(options, on_headers=on_headers)
     taken = _taken(plan)

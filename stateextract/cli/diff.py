@@ -13,6 +13,7 @@ from stateextract.cli.completed_names import operator_names, state_names
 from stateextract.cli.selection import config_option, job_options, read_options
 from stateextract.columnar.arrow.without_pandas import without_pandas
 from stateextract.ending import printing_about_a_result
+from stateextract.errors import StateExtractError
 from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, named, pluralize, sentence
@@ -97,7 +98,12 @@ def diff(
     with Meter("diff") as meter:
         options = DiffOptions(last_access, common_fields, later.memory_bytes, full)
         execute = counted(meter, on_this_machine(workers), rows)
-        result = run_diff(earlier, later, options, execute, output, meter.headers)
+        try:
+            result = run_diff(earlier, later, options, execute, output, meter.headers)
+        except StateExtractError as error:
+            # Raw bytes are not compared.
+            error.advice = error.advice and error.advice.replace("--on-undecodable to skip or raw", "--on-undecodable to skip")
+            raise
     code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE if result.compared else ExitCode.FAILED
     if exit_code and result.differs:
         code = ExitCode.DIFFERENT

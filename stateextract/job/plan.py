@@ -361,7 +361,7 @@ def _targets(
             if not options.lenient:
                 raise columns.untyped.at(
                     operator=operator_label(i.operator), state=state.name,
-                    advice="set --on-undecodable raw to keep its bytes",
+                    advice="set --on-undecodable to skip or raw to go on without it",
                 )  # fmt: skip
             # If it has an entry, all of it is lost.
             choice = replace(choice, on_undecodable="skip")

@@ -13,7 +13,8 @@ from stateextract.metadata.model import InlineHandle, OperatorState, SnapshotMet
 from tests.metadata import writer
 from tests.state.test_nameless import COORDINATOR, ENUMERATOR
 
-ORDERS = str(Path(__file__).parents[2] / "examples" / "orders-checkpoint")
+ROOT = Path(__file__).parents[2]
+ORDERS = str(ROOT / "examples" / "orders-checkpoint")
 
 
 @pytest.fixture
@@ -125,8 +126,9 @@ def test_bytes_of_a_coordinator_in_no_known_form_are_raw(tmp_path: Path, capsys:
 
 def test_a_state_of_the_other_scope_is_not_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["head", ORDERS, "--operator", "orders-by-customer", "--state", "voucher", "--scope", "operator"]) == 2
-    message = "Error: no operator state of the operator is called 'voucher'; in operator orders-by-customer. There are no states."
-    assert capsys.readouterr().err.split() == message.split()
+    assert " ".join(capsys.readouterr().err.split()) == (
+        "Error: no operator state of the operator is called 'voucher'; in operator orders-by-customer. There are no states."
+    )
 
 
 def test_a_column_that_is_named_twice(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,3 +137,14 @@ def test_a_column_that_is_named_twice(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err == "Error: --columns names 'value' twice; expected each column once.\n"
     assert run([*arguments, "value,key", "-n", "1"]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["value", "key"], ["WELCOME-179", "elif"]]
+
+
+def test_strict(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Every command that has the option fails, with advice that it takes itself."""
+    custom = str(ROOT / "tests" / "golden" / "data" / "f23-custom-checkpoint")
+    for command in (["stats", custom], ["report", custom, "-o", str(tmp_path / "page.html")], ["diff", custom, custom]):
+        assert run([*command, "--operator", "nested"]) == 3, command
+        capsys.readouterr()
+        assert run([*command, "--operator", "nested", "--strict"]) == 1, command
+        values = "skip" if command[0] == "diff" else "skip or raw"
+        assert f" Set --on-undecodable to {values} to go on without it" in " ".join(capsys.readouterr().err.split()), command
