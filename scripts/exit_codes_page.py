@@ -28,7 +28,8 @@ the exit code is that of the result. It does not change if standard output is fu
 missing, and for a full one the command prints a warning on standard error. All other commands end with 1 or 141 in this case.
 
 `states`, `inspect` and `schema` describe states. They read only `_metadata` and the headers of files, so their status words are
-a forecast. Their exit code is 0 if all these files are there and readable: `unsupported` and `uncertain` do not change it.
+a forecast. Their exit code is 0 if all these files are there and readable: `unsupported`, `uncertain`, `raw` and
+`skipped` do not change it.
 To be certain, run `stateextract count`, `validate` or the job itself.
 
 `checkpoints` takes the status of every snapshot in its list; `not complete` does not count. If it reads high-availability data

@@ -142,6 +142,7 @@ class ExitCode(IntEnum):
 
 _WHOLE = frozenset({Status.DECODED, Status.UNCERTAIN, Status.SOUND})
 _NOTHING = frozenset({Status.UNSUPPORTED, Status.MISSING, Status.UNREADABLE})
+_FORESEEN = frozenset({Status.UNSUPPORTED, Status.RAW, Status.SKIPPED})
 _NOT_ASKED = frozenset({Status.EMPTY, Status.NOT_SELECTED})
 _CORRUPT = frozenset({Status.DAMAGED, Status.MISSING, Status.UNREADABLE})
 
@@ -151,12 +152,12 @@ def exit_code(statuses: Iterable[str], *, check: bool = False, forecast: bool = 
 
     :param statuses: their status words, in any order; words that occur more than once count once.
     :param check: of a command that checks and does not read (``validate``): anything corrupt or missing is a failure.
-    :param forecast: of a command that describes states and reads no rows (``states``): ``unsupported`` and ``raw`` are answers
-        too.
+    :param forecast: of a command that describes states and reads no rows (``states``): what cannot be decoded, or is not to be,
+        is an answer too.
     :raises ValueError: for a word that is not a status.
     """
     found = {Status(word) for word in statuses} - _NOT_ASKED
-    if found <= (_WHOLE | {Status.UNSUPPORTED, Status.RAW} if forecast else _WHOLE):
+    if found <= (_WHOLE | _FORESEEN if forecast else _WHOLE):
         return ExitCode.COMPLETE
     if found <= _NOTHING or (check and found & _CORRUPT):
         return ExitCode.FAILED

@@ -148,3 +148,11 @@ def test_strict(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert run([*command, "--operator", "nested", "--strict"]) == 1, command
         values = "skip" if command[0] == "diff" else "skip or raw"
         assert f" Set --on-undecodable to {values} to go on without it" in " ".join(capsys.readouterr().err.split()), command
+
+
+def test_descriptions_end_alike_whatever_is_to_be_left_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    custom = str(ROOT / "tests" / "golden" / "data" / "f23-custom-checkpoint")
+    for value in ("fail", "skip", "raw"):
+        (tmp_path / "job.toml").write_text(f'[decoding]\non-undecodable = "{value}"\n')
+        for command in ("states", "inspect", "schema"):
+            assert run([command, custom, "--config", str(tmp_path / "job.toml")]) == 0, (value, command)
