@@ -291,6 +291,16 @@ class Store:
         entries = [_arrow_entry(one, one.base_name, join(str(address), one.base_name)) for one in found]
         return sorted(entries, key=lambda entry: entry.name)
 
+    def place(self, uri: str) -> str:
+        """Where a folder is; equal for links to one place."""
+        address = split_uri(uri)
+        return os.path.realpath(address.path) if address.scheme == "file" else str(address)
+
+    def is_link(self, uri: str) -> bool:
+        """Whether a name of a local folder leads to another one."""
+        address = split_uri(uri)
+        return address.scheme == "file" and os.path.islink(address.path)
+
     def _list_local(self, path: str) -> Iterator[DirectoryEntry]:
         with os.scandir(path) as entries:
             for entry in entries:

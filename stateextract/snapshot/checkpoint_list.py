@@ -16,7 +16,13 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.doors import Door
-from stateextract.errors import MissingFileError, SnapshotNotFoundError, StateExtractError, UnreadableFileError
+from stateextract.errors import (
+    MissingFileError,
+    SnapshotNotFoundError,
+    StateExtractError,
+    UnreadableFileError,
+    UsageError,
+)
 from stateextract.files.filesystem import DirectoryEntry, Store, name_of, normalize, parent
 from stateextract.ha.store import JOB_ID
 from stateextract.metadata.file import read_metadata
@@ -197,9 +203,9 @@ class Folder:
 
 
 def snapshot_folders(uri: str, store: Store) -> list[Folder]:
-    """The folders of snapshots at a path and below it; folders that cannot be listed are skipped.
+    """The folders of snapshots at a path and below it, each once; folders that cannot be listed are skipped.
 
-    :raises StateExtractError: where the path itself cannot be listed.
+    :raises StateExtractError: where the path itself cannot be listed, or more is below it than is looked into.
     """
     entry = store.info(uri)
     if entry is None:
@@ -207,13 +213,21 @@ def snapshot_folders(uri: str, store: Store) -> list[Folder]:
     if not entry.is_dir:
         return [Folder(parent(uri), entry)]
     found: list[Folder] = []
-    level, listed = [uri], 0
+    level, listed, seen = [uri], 0, set[str]()
     for depth in range(_DEPTH + 1):
         below: list[str] = []
-        for folder in level:
+        # Links lead to folders that are there without them, too.
+        for folder in sorted(level, key=store.is_link):
+            place = store.place(folder)
+            if place in seen:
+                continue
+            seen.add(place)
             listed += 1
             if listed > _FOLDERS:
-                return found
+                raise UsageError(
+                    f"there are more than {_FOLDERS:,} folders in {uri}",
+                    advice="give the path of one job, or of one folder of savepoints",
+                )
             try:
                 entries = store.list(folder)
             except (MissingFileError, UnreadableFileError):

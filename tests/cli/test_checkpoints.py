@@ -63,6 +63,22 @@ def test_a_folder_of_jobs(out: Out, jobs: Path) -> None:
             assert (row["own_size_in_bytes"], row["shared_size_in_bytes"], row["shares_files_with"]) == (size, 0, [])
 
 
+def test_links_between_folders(out: Out, jobs: Path) -> None:
+    """Each snapshot is listed once, under its own name."""
+    before = out.json("checkpoints", str(jobs))
+    (jobs / "0").symlink_to(jobs)
+    (jobs / JOB / "a-link").symlink_to(jobs / JOB / "chk-3")
+    assert out.json("checkpoints", str(jobs)) == before
+
+
+def test_more_folders_than_are_looked_into(out: Out, jobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stateextract.snapshot.checkpoint_list._FOLDERS", 3)
+    code, text, err = out("checkpoints", str(jobs))
+    assert (code, text) == (2, "")
+    assert err == f"Error: there are more than 3 folders in {jobs}. Give the path of one job, or of one folder of savepoints.\n"
+    assert out("checkpoints", str(jobs / OTHER))[0] == 0
+
+
 def test_one_job_one_snapshot_and_the_savepoints(out: Out, jobs: Path) -> None:
     for path, ids in (
         (jobs / JOB, [3, 10, 11]), (jobs / JOB / "chk-3", [3]), (jobs / JOB / "chk-3" / "_metadata", [3]),
