@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar.arrow.unite_schemas import cast_batch
+from stateextract.diff import equality
 from stateextract.diff.comparable_types import Shape
 from stateextract.diff.compare import Comparison, compare, comparison
 from stateextract.diff.row_buffer import SpillingRowBuffer
@@ -338,6 +339,32 @@ def test_fields_that_one_side_lacks_are_null_there() -> None:
     )
     brought = cast_batch(rows.slice(0), both)
     assert brought.column("value").to_pylist() == [[{"a": 1, "b": "x", "c": None}], None]
+
+
+def test_ttl_that_was_switched_on_or_off() -> None:
+    plain = pa.schema([("key", pa.int64()), ("value", pa.struct([("a", pa.int64())]))])
+    ttl = pa.struct([("last_access", pa.timestamp("us", "UTC")), ("value", pa.struct([("a", pa.int64()), ("b", pa.int8())]))])
+    with_ttl = pa.schema([("key", pa.int64()), ("value", ttl)])
+    assert [str(c) for c in schema_changes(plain, with_ttl)] == [
+        "value.last_access added (timestamp[us, tz=UTC])", "value.value.b added (int8)",
+    ]  # fmt: skip
+    assert [str(c) for c in schema_changes(with_ttl, plain)] == [
+        "value.last_access removed (timestamp[us, tz=UTC])", "value.value.b removed (int8)",
+    ]  # fmt: skip
+
+
+def test_elements_without_order_whose_hashes_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then they are compared as Python values."""
+    monkeypatch.setattr(equality, "hashes", lambda array, shape: np.zeros(len(array), np.uint64))
+    lists = pa.list_(pa.list_(pa.int64()))
+    before = pa.array([[[1], [2, 3]], [[1], [1], [2]], [[0], None, [4]], [[5]], None], lists)
+    after = pa.array([[[2, 3], [1]], [[1], [2], [2]], [None, [4], [0]], [[6]], None], lists)
+    rows = np.arange(5)
+    assert equality.equal(before, after, rows, rows, Shape(unordered=True)).tolist() == [True, False, True, False, True]
+    maps = pa.map_(pa.string(), pa.list_(pa.int8()))
+    before = pa.array([[("a", [1]), ("b", [])], [("a", [1]), ("b", None)]], maps)
+    after = pa.array([[("b", []), ("a", [1])], [("b", [1]), ("a", None)]], maps)
+    assert equality.equal(before, after, rows[:2], rows[:2]).tolist() == [True, False]
 
 
 def test_what_was_nested_and_is_not_cannot_be_compared() -> None:

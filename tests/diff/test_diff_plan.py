@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from stateextract.diff.diff_plan import DiffOptions, make_diff_plan
 from stateextract.diff.summary import DiffCounts
 from stateextract.errors import FormatError, UnsupportedError, UsageError
-from stateextract.metadata.model import OperatorState
+from stateextract.metadata.model import OperatorState, SubtaskState
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from tests.depth import examples
 from tests.diff.pairs import copies_of_rules, found
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
-from tests.state.keyed_writer import write_operators
+from tests.state.keyed_writer import LONG, Entry, Keyed, State, heap, i64, write, write_operators
 
 ROWS = numbered(64)
 
@@ -146,6 +146,17 @@ def test_retyped_values(tmp_path: Path) -> None:
     assert [str(change) for change in state.schema_changes] == ["value int64 → struct<f0: int64>"]
     # The others are compared all the same.
     assert result.counts[result.named("t")] == DiffCounts(before=64, after=64)
+
+
+def test_states_of_another_kind(tmp_path: Path) -> None:
+    def snapshot(name: str, kind: str) -> Path:
+        entries = [Entry(1, i64(1), i64(2))]
+        keyed = Keyed([State("s", entries, kind, LONG), State("t", entries, "VALUE", LONG)])
+        return write(tmp_path / name, [SubtaskState(0, managed_keyed=heap(keyed))])
+
+    result = found(snapshot("a", "VALUE"), snapshot("b", "REDUCING"))
+    assert result.states[result.named("s")].reason == "it was value state and is reducing state"
+    assert result.counts[result.named("t")] == DiffCounts(before=1, after=1)
 
 
 def test_what_cannot_be_decoded_stops_the_comparison_or_is_said(tmp_path: Path) -> None:
