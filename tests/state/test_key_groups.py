@@ -13,7 +13,7 @@ import pytest
 from serializers import SerializerSnapshot
 from serializers.containers import LIST_SNAPSHOT
 from serializers.scalars import BASE
-from serializers.sql import ROW_DATA_SNAPSHOT
+from serializers.sql import ROW_DATA_SNAPSHOT, TYPEUTILS
 from serializers.sql_type import LogicalType
 from serializers.tuples import ROW_SNAPSHOT, RUNTIME
 from stateextract.columnar.convert.dates import civil_date
@@ -242,6 +242,79 @@ def test_times_of_sql_whose_bytes_are_known(root: str, precision: int, monkeypat
     assert java_hashes(null, row, Policy(out_of_range="null")) is None
 
 
+def row_of(monkeypatch: pytest.MonkeyPatch, *types: LogicalType) -> SerializerSnapshot:
+    """The snapshot of rows of these types."""
+    monkeypatch.setattr(row_hash, "read_logical_type", lambda stream: types[int(stream)])
+    numbers = tuple(str(number).encode() for number in range(len(types)))
+    return SerializerSnapshot(ROW_DATA_SNAPSHOT, 3, details={"types": numbers})
+
+
+@pytest.mark.parametrize(
+    ("data", "written"),
+    [
+        (b"abc", "61626300 00000083"),
+        (b"\x00\xff", "00ff0000 00000082"),
+        (b"abcdefg", "61626364 65666787"),
+        (b"abcdefgh", "08000000 10000000 6162636465666768"),
+        (b"abcdefghi", "09000000 10000000 61626364656667686900000000000000"),
+    ],
+)
+def test_bytes_of_sql(data: bytes, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to seven bytes are in the slot, more are behind it; texts, and distinct types of both, are written like bytes."""
+    expected = [bytes(8) + bytes.fromhex(written)]
+    key = pa.scalar({"f0": data}, pa.struct({"f0": pa.binary()}))
+    for root in ("BINARY", "VARBINARY"):
+        row = row_of(monkeypatch, LogicalType(root, ""))
+        assert binary_rows(key, row, Policy()) == expected
+    distinct = LogicalType("DISTINCT_TYPE", "", children=(LogicalType("VARBINARY", ""),))
+    row = row_of(monkeypatch, distinct)
+    assert binary_rows(key, row, Policy()) == expected
+    only_bytes = SerializerSnapshot(TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot", 3)
+    assert java_hashes(pa.scalar(expected[0]), only_bytes) == java_hashes(key, row)
+    if data.isascii():
+        text = pa.scalar({"f0": data.decode()}, pa.struct({"f0": pa.string()}))
+        assert binary_rows(text, row_of(monkeypatch, LogicalType("VARCHAR", "")), Policy()) == expected
+
+
+def test_rows_of_sql_whose_bytes_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NaN has many forms, U+FFFD may stand for another character, and each zero may have a sign."""
+    double, text = LogicalType("DOUBLE", ""), LogicalType("VARCHAR", "")
+    nan = pa.scalar({"f0": float("nan")}, pa.struct({"f0": pa.float64()}))
+    assert binary_rows(nan, row_of(monkeypatch, double), Policy()) is None
+    replaced = pa.scalar({"f0": "a\ufffd"}, pa.struct({"f0": pa.string()}))
+    row = row_of(monkeypatch, text)
+    assert binary_rows(replaced, row, Policy()) is None
+    assert len(binary_rows(replaced, row, Policy(strings="fail")) or ()) == 1
+    for zeros in (6, 7):
+        fields = {f"f{n}": pa.float64() for n in range(zeros)}
+        key = pa.scalar(dict.fromkeys(fields, 0.0), pa.struct(fields))
+        found = binary_rows(key, row_of(monkeypatch, *[double] * zeros), Policy())
+        assert (found is None) == (zeros > 6)
+    raw = pa.scalar({"f0": b"abc"}, pa.struct({"f0": pa.binary()}))
+    assert binary_rows(raw, row_of(monkeypatch, LogicalType("RAW", "")), Policy()) is None
+
+
+def test_keys_of_another_type_than_their_serializer_writes() -> None:
+    """Nothing can be left out for them. A key's column has such a type if it was overridden."""
+    long = simple("Long")
+    nested = [
+        SerializerSnapshot(f"{RUNTIME}EitherSerializer$EitherSerializerSnapshot", 3, nested=(long, long)),
+        SerializerSnapshot(LIST_SNAPSHOT, 3, nested=(long,)),
+        SerializerSnapshot(f"{BASE}MapSerializerSnapshot", 3, nested=(long, long)),
+        SerializerSnapshot(TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot", 3),
+    ]
+    for serializer in (simple("String"), *nested):
+        assert java_hashes(pa.scalar(5), serializer) is None
+    assert java_hashes(pa.scalar(b"\xff"), simple("String")) is None
+    assert java_hashes(pa.scalar(b"a"), simple("String")) == {97}
+
+
+def test_times_as_objects() -> None:
+    at, aware = datetime.datetime(2024, 2, 29, 12), datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)
+    assert key_scalar(at, UTC).as_py() == key_scalar(aware, UTC).as_py() == aware
+    assert key_scalar(at, LOCAL).as_py() == at
+
+
 def test_a_null_may_stand_for_a_time_that_the_column_cannot_hold() -> None:
     null = pa.scalar(None, UTC)
     assert java_hashes(null, simple("Instant")) == {0}
@@ -306,6 +379,9 @@ def test_keys_from_text(text: str, type_: pa.DataType, value: Any) -> None:
         ("yes", pa.bool_(), "neither true nor false"),
         ("noon", UTC, "expected a time such as"),
         ("2024-02-29T12:00:00Z", LOCAL, "has no zone"),
+        (datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC), LOCAL, "has no zone"),
+        (5, UTC, "5 is not a time"),
+        (5, pa.list_(pa.int64()), "5 is not a list"),
         ('{"g": 1}', pa.struct({"f": pa.int32()}), "no field 'g'; there are f"),
         ("[1, 2]", pa.struct({"f": pa.int32()}), "The fields are f"),
         ("{", pa.list_(pa.int32()), "expected JSON such as"),

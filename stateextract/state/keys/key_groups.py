@@ -161,7 +161,7 @@ def _integer(value: Any) -> int:
 
 
 def _timestamp(value: Any, type_: pa.DataType) -> Any:
-    """A number of the type's units, or what Arrow makes of a ``datetime``."""
+    """What Arrow makes a time of: a ``datetime``, or its own scalar of text."""
     if isinstance(value, str):
         text = value.strip().replace("T", " ")
         zoned = text.endswith(("Z", "z")) or (text[-6:-5] in ("+", "-") and text[-3:-2] == ":")
