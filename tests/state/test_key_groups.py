@@ -242,7 +242,7 @@ def test_times_of_sql_whose_bytes_are_known(root: str, precision: int, monkeypat
     assert java_hashes(null, row, Policy(out_of_range="null")) is None
 
 
-def row_of(monkeypatch: pytest.MonkeyPatch, *types: LogicalType) -> SerializerSnapshot:
+def sql_row(monkeypatch: pytest.MonkeyPatch, *types: LogicalType) -> SerializerSnapshot:
     """The snapshot of rows of these types."""
     monkeypatch.setattr(row_hash, "read_logical_type", lambda stream: types[int(stream)])
     numbers = tuple(str(number).encode() for number in range(len(types)))
@@ -264,34 +264,34 @@ def test_bytes_of_sql(data: bytes, written: str, monkeypatch: pytest.MonkeyPatch
     expected = [bytes(8) + bytes.fromhex(written)]
     key = pa.scalar({"f0": data}, pa.struct({"f0": pa.binary()}))
     for root in ("BINARY", "VARBINARY"):
-        row = row_of(monkeypatch, LogicalType(root, ""))
+        row = sql_row(monkeypatch, LogicalType(root, ""))
         assert binary_rows(key, row, Policy()) == expected
     distinct = LogicalType("DISTINCT_TYPE", "", children=(LogicalType("VARBINARY", ""),))
-    row = row_of(monkeypatch, distinct)
+    row = sql_row(monkeypatch, distinct)
     assert binary_rows(key, row, Policy()) == expected
     only_bytes = SerializerSnapshot(TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot", 3)
     assert java_hashes(pa.scalar(expected[0]), only_bytes) == java_hashes(key, row)
     if data.isascii():
         text = pa.scalar({"f0": data.decode()}, pa.struct({"f0": pa.string()}))
-        assert binary_rows(text, row_of(monkeypatch, LogicalType("VARCHAR", "")), Policy()) == expected
+        assert binary_rows(text, sql_row(monkeypatch, LogicalType("VARCHAR", "")), Policy()) == expected
 
 
 def test_rows_of_sql_whose_bytes_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """NaN has many forms, U+FFFD may stand for another character, and each zero may have a sign."""
     double, text = LogicalType("DOUBLE", ""), LogicalType("VARCHAR", "")
     nan = pa.scalar({"f0": float("nan")}, pa.struct({"f0": pa.float64()}))
-    assert binary_rows(nan, row_of(monkeypatch, double), Policy()) is None
+    assert binary_rows(nan, sql_row(monkeypatch, double), Policy()) is None
     replaced = pa.scalar({"f0": "a\ufffd"}, pa.struct({"f0": pa.string()}))
-    row = row_of(monkeypatch, text)
+    row = sql_row(monkeypatch, text)
     assert binary_rows(replaced, row, Policy()) is None
     assert len(binary_rows(replaced, row, Policy(strings="fail")) or ()) == 1
     for zeros in (6, 7):
         fields = {f"f{n}": pa.float64() for n in range(zeros)}
         key = pa.scalar(dict.fromkeys(fields, 0.0), pa.struct(fields))
-        found = binary_rows(key, row_of(monkeypatch, *[double] * zeros), Policy())
+        found = binary_rows(key, sql_row(monkeypatch, *[double] * zeros), Policy())
         assert (found is None) == (zeros > 6)
     raw = pa.scalar({"f0": b"abc"}, pa.struct({"f0": pa.binary()}))
-    assert binary_rows(raw, row_of(monkeypatch, LogicalType("RAW", "")), Policy()) is None
+    assert binary_rows(raw, sql_row(monkeypatch, LogicalType("RAW", "")), Policy()) is None
 
 
 def test_keys_of_another_type_than_their_serializer_writes() -> None:
