@@ -54,11 +54,6 @@ class AvroType:
         """The name without its namespace; of an unnamed type its kind."""
         return self.name.rsplit(".", 1)[-1] or self.kind
 
-    @property
-    def children(self) -> list[AvroType]:
-        """Types directly below."""
-        return [type_ for _, type_ in self.fields] or self.branches
-
 
 def parse_schema(text: str) -> AvroType:
     """The type that a schema describes.

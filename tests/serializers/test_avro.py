@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from serializers.avro import schema_layout
+from serializers import SerializerSnapshot, describe
+from serializers.avro import AVRO_SNAPSHOTS, schema_layout
 from serializers.avrojson import MAX_VALUE_DEPTH
 from serializers.avroschema import parse_schema
 from stateextract.columnar.convert.policy import Policy
@@ -223,6 +224,26 @@ def test_types_inside_themselves_by_way_of_arrays_maps_and_each_other() -> None:
     endless = b"\1" + b"\0\0" + b"\xff\xff\xff\xff\x07"
     with pytest.raises(TruncatedError, match="inside 2147483647 items"):
         interpret(layout, endless + bytes(8), 0, len(endless) + 8)
+
+
+def test_counts_that_do_not_end_inside_of_json() -> None:
+    layout = layout_of({"type": "record", "name": "N", "fields": [field("c", {"type": "array", "items": "N"})]})
+    assert decode(layout, b"\1\0\0") == {"c": ['{"c":[]}']}
+    with pytest.raises(FormatError, match="the varint of a number of items does not end") as caught:
+        decode(layout, b"\1" + b"\xff" * 5 + bytes(8))
+    assert (caught.value.offset, caught.value.expected) == (1, "at most 5 bytes")
+
+
+@pytest.mark.parametrize(("branches", "value"), [(256, {"F255": b"\x07"}), (257, "\"07\"")])
+def test_unions_of_many_types(branches: int, value: Any) -> None:
+    """A column for each of at most 256; else JSON."""
+    found = decode(layout_of([fixed(f"F{i}", 1) for i in range(branches)]), struct.pack(">i", branches - 1) + b"\x07")
+    assert (found if isinstance(found, str) else {k: v for k, v in found.items() if v is not None}) == value
+
+
+def test_a_snapshot_without_a_schema() -> None:
+    with pytest.raises(FormatError, match="an Avro serializer's snapshot has no schema"):
+        describe(SerializerSnapshot(AVRO_SNAPSHOTS[0], 3, details={"class": "x", "schema": None}))
 
 
 def test_json_of_every_type() -> None:
