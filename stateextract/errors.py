@@ -114,6 +114,11 @@ class StateExtractError(Exception):
                 setattr(self, name, value)
         return self
 
+    def detached(self: E) -> E:
+        """Forget the frames that it came from, whose data would stay in memory, and return the error itself."""
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+        return self
+
     def moved(self: E, by: int) -> E:
         """Count the offset from ``by`` bytes further in front, unless a file is known, in which it counts then; the error."""
         if self.file is None and self.offset is not None:
@@ -180,6 +185,11 @@ def expected_error(error: Exception) -> StateExtractError:
     """The error itself, or one of ours in place of one that nothing here raises on purpose."""
     if isinstance(error, StateExtractError):
         return error
+    if isinstance(error, MemoryError):
+        return StateExtractError(
+            "there is not enough memory to read it",
+            advice="run it with more memory, or set --max-value-bytes to a smaller size",
+        )
     return FormatError(
         f"reading failed with {type(error).__name__}: {error}",
         advice="report it together with the file: no bytes of a file should cause this error",

@@ -47,7 +47,7 @@ def _alone(state: State) -> Count:
     try:
         return state.count()
     except StateExtractError as error:
-        return error
+        return error.detached()
 
 
 def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[State, Count]:
@@ -59,7 +59,7 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
             state._check_readable()
             readable[state.name] = state
         except StateExtractError as error:
-            found[state] = error
+            found[state] = error.detached()
     columns = {
         name: pa.schema(kept)
         for name, state in readable.items()

@@ -240,7 +240,7 @@ class Validation:
                     if not piece.raw and file.header is not None:
                         misplaced += self._compare_key_groups(file, part, piece)
         except StateExtractError as error:
-            return self._files.with_location(error, file)
+            return self._files.with_location(error, file).detached()
         for name, one in misplaced:
             self._misplaced.setdefault((file.scope, name), []).append(one)
         return None

@@ -125,6 +125,15 @@ class DecompressedSource:
         return 0
 
 
+def too_large(size: int, most: int, offset: int | None = None) -> ValueRefusedError:
+    """The error for a value of at least so many bytes."""
+    return ValueRefusedError(
+        f"a value of at least {size} bytes", expected=f"at most {most}", offset=offset,
+        advice="set --max-value-bytes to a larger size if there is the memory for it; with --flatten the elements of a "
+        "list and the entries of a map are rows of their own",
+    )  # fmt: skip
+
+
 class Window:
     """The part of a stream that is in memory.
 
@@ -169,11 +178,7 @@ class Window:
         if self.end - self.pos >= n:
             return True
         if self.most is not None and n > self.most and self.need(self.most) and self._goes_on(n):
-            raise ValueRefusedError(
-                f"a value of at least {n} bytes", expected=f"at most {self.most}", offset=self.offset(),
-                advice="set --max-value-bytes to a larger size if there is the memory for it; with --flatten the elements of a "
-                "list and the entries of a map are rows of their own",
-            )  # fmt: skip
+            raise too_large(n, self.most, self.offset())
         if self.limit is not None and self.limit - self.base - self.pos < n:
             n = self.limit - self.base - self.pos
             self._fill(n)

@@ -22,12 +22,16 @@ from typing import NamedTuple
 import cramjam
 
 from stateextract.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
+from stateextract.files.window import too_large
 from stateextract.rocksdb import checksums
 
 TRAILER = 5
 NO_COMPRESSION, SNAPPY, ZLIB, BZIP2, LZ4, LZ4HC, ZSTD = 0, 1, 2, 3, 4, 5, 7
 LARGEST_BLOCK = 1 << 30
 """No block is larger: RocksDB's own limit for a value is 4 GiB, Java's arrays end at 2, and a list is one value."""
+
+OTHERS = 64 << 20
+"""The most bytes of a block beside its last entry: a block ends with the entry that makes it large enough."""
 
 LARGEST_OFFSET = 1 << 60
 """Beyond it, sums would leave 64 bits in the compiled form."""
@@ -49,12 +53,16 @@ class BlockHandle(NamedTuple):
 
 
 class BlockFormat(NamedTuple):
-    """What a file's footer says about all its blocks."""
+    """What a file's footer says about all its blocks.
+
+    :param most: bytes of the largest value that is read; ``None``: any.
+    """
 
     version: int
     checksum: int
     context: int = 0
     verify: bool = True
+    most: int | None = None
 
 
 # -- numbers
@@ -129,9 +137,16 @@ def plain_block(
     if kind == NO_COMPRESSION:
         return bytes(stored[:size])
     plain, pos = plain_size(stored, 0, size, kind, form.version, handle.offset)
+    refuse_large(plain, form.most, handle.offset)
     room = bytearray(plain)
     decompress(memoryview(stored)[pos:size], kind, memoryview(room), handle.offset)
     return bytes(room)
+
+
+def refuse_large(plain: int, most: int | None, offset: int | None = None) -> None:
+    """:raises ValueRefusedError: if a block, or what is merged, is so large that a value is larger than the largest one."""
+    if most is not None and plain > most + OTHERS:
+        raise too_large(plain - OTHERS, most, offset)
 
 
 def check_sum(found: int, stored: int, kind: int, offset: int) -> None:

@@ -102,6 +102,9 @@ class BatchDecoder:
         where = address(starts), address(blocks), len(blocks)
         n = b.plan(raw_at, *where, table.form.version, most, spans_at, address(found))
         packed, others = found.tolist()
+        if table.form.most is not None and packed > table.form.most:
+            for plain, offset in zip(spans[:n, b.P_PLAIN].tolist(), blocks[:n, 0].tolist(), strict=True):
+                formats.refuse_large(plain, table.form.most, offset)
         if others:
             spans = spans[:n]
             which = np.flatnonzero(spans[:, b.P_KIND])
@@ -248,8 +251,14 @@ class Merge:
         state[k.S_COVER] = k.UNKNOWN
 
     def _grow_operands(self, needed: int) -> None:
-        old = self._operands
-        new = np.empty(max(2 * len(old), needed), np.uint8)
+        i = (int(self._heap[0]) - address(self._rows)) // (8 * k.R_WIDTH)
+        batch, old = self._batches[i], self._operands
+        room = max(2 * len(old), needed)
+        if batch is not None and batch.table.form.most is not None:
+            with errors_of(batch.table.file, batch.table.live.names[0]):
+                formats.refuse_large(needed, batch.table.form.most, self._offset(batch, i))
+            room = max(min(room, batch.table.form.most + formats.OTHERS), needed)
+        new = np.empty(room, np.uint8)
         new[len(new) - len(old) :] = old
         self._operands = new
         state = self._state
@@ -260,10 +269,13 @@ class Merge:
         batch = self._batches[i]
         if batch is None:
             _fail(status)
-        block = max(int(self._rows[i, k.R_BLOCK]) - 1, 0)
         with errors_of(batch.table.file, batch.table.live.names[0]):
-            _fail(status, offset=batch.offsets[block])
+            _fail(status, offset=self._offset(batch, i))
         raise AssertionError("unreachable")
+
+    def _offset(self, batch: BlockBatch, i: int) -> int:
+        """Where the block of the current entry of a run is."""
+        return batch.offsets[max(int(self._rows[i, k.R_BLOCK]) - 1, 0)]
 
 
 def _larger(old: Bytes, needed: int) -> Bytes:

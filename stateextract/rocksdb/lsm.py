@@ -52,10 +52,12 @@ T = TypeVar("T")
 class RocksOptions:
     """:param verify_checksums: check every block and log record.
     :param engine: "kernel", "interpreter" (plain Python), or "auto": the kernel where it is kept or can be compiled.
+    :param most: bytes of the largest value that is read; ``None``: any.
     """
 
     verify_checksums: bool = True
     engine: str = "auto"
+    most: int | None = None
 
 
 class PairSource(ABC):
@@ -162,7 +164,8 @@ class _PlainSource(PairSource):
         self._counts = [0] * len(self._runs)
         self._frames: Iterator[bytes] = reference.frames(
             reference.merge(
-                self._runs, self._counts, self.deletions, ranges, self._databases if keys_only else None
+                self._runs, self._counts, self.deletions, ranges, self._databases if keys_only else None,
+                parts[0].database.options.most,
             )
         )
         self._given = 0
@@ -261,7 +264,7 @@ class RocksDB:
         file = self._open_file(self._files[name])
         try:
             with errors_of(file, name):
-                return Table(file, live, verify=self.options.verify_checksums)
+                return Table(file, live, verify=self.options.verify_checksums, most=self.options.most)
         except BaseException:
             file.close()
             raise

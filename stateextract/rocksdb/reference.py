@@ -13,7 +13,7 @@ import numpy as np
 
 from stateextract.errors import FormatError, UnsupportedError
 from stateextract.metadata.opener import errors_of
-from stateextract.rocksdb.blocks import TRAILER, BlockHandle, entries, plain_block
+from stateextract.rocksdb.blocks import TRAILER, BlockHandle, entries, plain_block, refuse_large
 from stateextract.rocksdb.ranges import KeyRanges
 from stateextract.rocksdb.runs import Run, Starts
 from stateextract.rocksdb.table import Blocks, IndexForm, RangeDeletion, Table, read_index_block
@@ -94,12 +94,14 @@ def merge(
     deletions: list[RangeDeletion],
     ranges: KeyRanges,
     databases: Sequence[tuple[int, int]] | None = None,
+    most: int | None = None,
 ) -> Iterator[tuple[bytes, bytes]]:
     """The pairs of the ranges in order of key.
 
     :param deletions: grows while files are opened.
     :param databases: for keys alone: of each run a bit of its database, and the largest number that settles no key. The
         values are then the bits of the databases whose newest entry settles the key.
+    :param most: bytes of the largest value; ``None``: any.
     """
     if databases is not None:
         yield from _keys(runs, counts, ranges, databases)
@@ -107,6 +109,7 @@ def merge(
     key: bytes | None = None
     seqno = -1
     operands: list[bytes] = []
+    size = 0
     open_ = False
     left = list(reversed(ranges))
     for entry in heapq.merge(*(entries_of(run, counts, i) for i, run in enumerate(runs))):
@@ -119,7 +122,7 @@ def merge(
         if entry.key != key:
             if operands and key is not None:
                 yield key, b",".join(reversed(operands))
-            key, operands, open_ = entry.key, [], True
+            key, operands, size, open_ = entry.key, [], 0, True
         elif entry.seqno == seqno:
             raise FormatError("a key has two entries with one sequence number")
         seqno = entry.seqno
@@ -130,6 +133,8 @@ def merge(
             open_ = False
             continue
         operands.append(entry.value)
+        size += len(entry.value) + 1
+        refuse_large(size, most)
         open_ = entry.kind == MERGE
     if operands and key is not None:
         yield key, b",".join(reversed(operands))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from stateextract.errors import FormatError
 from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.metadata.opener import errors_of
-from stateextract.rocksdb.blocks import TRAILER, entries
+from stateextract.rocksdb.blocks import TRAILER, entries, refuse_large
 from stateextract.rocksdb.manifest import LiveFile
 from stateextract.rocksdb.ranges import KeyRanges, meeting
 from stateextract.rocksdb.table import Blocks, IndexReader, RangeDeletion, Table
@@ -221,6 +221,8 @@ class Run:
         ends = blocks[:, 0] + blocks[:, 1] + TRAILER
         starts = np.concatenate(([self._end], ends[:-1]))
         wrong = np.flatnonzero((blocks[:, 0] < starts) | (ends > table.data_limit))
+        largest = int(blocks[:, 1].argmax())
+        refuse_large(int(blocks[largest, 1]), table.form.most, int(blocks[largest, 0]))
         if len(wrong):
             offset, size = blocks[wrong[0], :2].tolist()
             raise FormatError(

@@ -217,7 +217,7 @@ def first_read(live: LiveFile) -> int:
 class Table:
     """An open SST file.
 
-    :param live: what the MANIFEST says of it.
+    :param live: what the MANIFEST says of it; :param most: bytes of the largest value that is read.
     """
 
     def __init__(
@@ -226,6 +226,7 @@ class Table:
         live: LiveFile,
         *,
         verify: bool = True,
+        most: int | None = None,
     ) -> None:
         self.file = file
         self.live = live
@@ -242,7 +243,7 @@ class Table:
         self._tail_at = self.size - length
         self._tail = read_exactly(file, self._tail_at, length)
         self.footer = parse_footer(self._tail[-_FOOTER:], self.size, verify=verify)
-        self.form = self.footer.form
+        self.form = self.footer.form._replace(most=most)
         self._limit = self.size - self.footer.size
         named = self._metaindex()
         self.properties = self._properties(named)

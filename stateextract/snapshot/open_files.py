@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.errors import MissingFileError, StateExtractError, expected_error
 from stateextract.files.decompressed_files import DecompressedFiles
 from stateextract.files.filesystem import is_remote
 from stateextract.files.piece import FilePiece, Inline
@@ -102,13 +102,19 @@ class SnapshotFiles:
         """Batches of the wanted states, out of what ``content`` says of an opened file, whose header is known.
 
         :param on_read: called with the number of bytes of each read of a database's files.
-        :raises StateExtractError: with state, key group and offset; :meth:`with_location` adds the file.
+        :raises StateExtractError: with state, key group and offset; :meth:`with_location` adds the file. No other error is
+            raised, so what one file causes concerns no other.
         """
         assert file.header is not None
-        return read_content(
-            read_at, file.header, content, FileRead(selected, options, counters, file.subtask), skip_broadcast_states,
-            partial(self.database, file, on_read), partial(self._log, file),
-        )  # fmt: skip
+        try:
+            yield from read_content(
+                read_at, file.header, content, FileRead(selected, options, counters, file.subtask), skip_broadcast_states,
+                partial(self.database, file, on_read), partial(self._log, file),
+            )  # fmt: skip
+        except StateExtractError:
+            raise
+        except Exception as error:
+            raise expected_error(error) from error
 
     def database(self, file: StateFile, on_read: OnRead | None, options: RocksOptions) -> RocksDB:
         """A subtask's database; the last one is kept, since its MANIFEST may be long."""

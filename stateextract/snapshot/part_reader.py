@@ -130,7 +130,8 @@ class PartReader:
                 header = read_header(read_at, part.content, self.options, self._headers)
             assert isinstance(header, KeyedHeader)
             engine = "interpreter" if self.options.engine == "interpreter" else "auto"
-            return header, self._files.database(file, self._count, RocksOptions(self.options.verify_checksums, engine))
+            options = RocksOptions(self.options.verify_checksums, engine, self.options.policy.max_value_bytes)
+            return header, self._files.database(file, self._count, options)
         except StateExtractError as error:
             raise self._files.with_location(error, file).at(operator=targets.label) from None
 

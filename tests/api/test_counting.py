@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import tarfile
+import weakref
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from stateextract.api import counting
 from stateextract.errors import MissingFileError, StateExtractError
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, OperatorState, OperatorStateHandle, SubtaskState
 from stateextract.metadata.parser import parse_metadata
+from stateextract.snapshot import open_files
 from stateextract.snapshot.open_files import SnapshotFiles
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
@@ -80,6 +84,33 @@ def test_damage_concerns_the_states_that_it_reaches(tmp_path: Path) -> None:
     assert [s.coverage.status for s in metadata] == ["unreadable", "unreadable"]
     counts = counting.count_rows(metadata)
     assert all(isinstance(count, StateExtractError) for count in counts)
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [(MemoryError(), "there is not enough memory to read it"), (KeyError("x"), "reading failed with KeyError: 'x'")],
+)
+def test_any_error_concerns_one_operator(
+    failure: Exception, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what was read until then is not kept."""
+    path = write_snapshot(tmp_path / "s", {"one": {"a": numbered(8), "b": numbered(8)}, "two": {"c": numbered(8)}})
+    read_content = open_files.read_content
+    kept: list[weakref.ref[Any]] = []
+
+    def failing(read_at: Any, header: Any, *arguments: Any) -> Any:
+        held = BytesIO()
+        kept.append(weakref.ref(held))
+        if "a" in {meta.name for meta in header.states}:
+            raise failure
+        return read_content(read_at, header, *arguments)
+
+    monkeypatch.setattr(open_files, "read_content", failing)
+    a, b, c = counting.count_rows(stateextract.open_snapshot(str(path), flatten=True).states)
+    assert [one.message for one in (a, b) if isinstance(one, StateExtractError)] == [message] * 2
+    assert c == 8
+    failure.__traceback__ = None
+    assert [reference() for reference in kept if reference() is not None] == []
 
 
 def test_a_stored_count_beyond_the_file(tmp_path: Path) -> None:

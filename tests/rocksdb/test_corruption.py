@@ -7,10 +7,17 @@ import tracemalloc
 
 import pytest
 
-from stateextract.errors import ChecksumError, FormatError, StateExtractError, TruncatedError, UnsupportedError
+from stateextract.errors import (
+    ChecksumError,
+    FormatError,
+    StateExtractError,
+    TruncatedError,
+    UnsupportedError,
+    ValueRefusedError,
+)
 from stateextract.metadata.model import IncrementalHandle
-from stateextract.rocksdb import checksums
-from tests.rocksdb.model import ENGINES, expected, read
+from stateextract.rocksdb import RocksOptions, blocks, checksums, open_rocksdb
+from tests.rocksdb.model import ENGINES, Pairs, drain, expected, open_inline, read
 from tests.writers import sst as w
 from tests.writers.sst import Entry, Format, SstFile, database
 
@@ -147,6 +154,25 @@ def test_announced_sizes_allocate_nothing(kind: int, engine: str, monkeypatch: p
     tracemalloc.stop()
     assert caught.value.offset == 0
     assert peak < 20 << 20
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", [w.PUT, w.MERGE])
+@pytest.mark.parametrize("compression", [w.NONE, w.SNAPPY, w.ZSTD])
+def test_values_larger_than_the_largest(compression: int, kind: int, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that has to be larger is not decompressed, and merging ends when the value gets larger."""
+    monkeypatch.setattr(blocks, "OTHERS", 3000)
+    size, count = (60_000, 1) if kind == w.PUT else (1000, 60)
+    entries = tuple(Entry(b"\1key", 1 + n, kind, bytes(size)) for n in range(count))
+    handle = database([SstFile(0, entries, form=Format(compression=compression))])
+
+    def pairs(most: int) -> Pairs:
+        return drain(open_rocksdb(handle, open_inline, RocksOptions(True, engine, most)).pairs("state", 0, 127, 1))
+
+    ((_, value),) = pairs(100_000)
+    assert len(value) == size * count + count - 1
+    with pytest.raises(ValueRefusedError, match=r"a value of at least \d+ bytes; expected at most 20000"):
+        pairs(20_000)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

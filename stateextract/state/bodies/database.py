@@ -65,7 +65,8 @@ def read_database(
     engine = "interpreter" if options.engine == "interpreter" else "auto"
     from stateextract.rocksdb import RocksOptions
 
-    database = open_database(RocksOptions(options.verify_checksums, engine))
+    most = None if options.flatten else options.policy.max_value_bytes
+    database = open_database(RocksOptions(options.verify_checksums, engine, most))
     first, last = ranges[0].key_group, ranges[-1].key_group
     for meta in header.states:
         if meta.name not in file_read.selected:
