@@ -186,7 +186,7 @@ def expected_error(error: Exception) -> StateExtractError:
     if isinstance(error, StateExtractError):
         return error
     if isinstance(error, MemoryError):
-        return StateExtractError(
+        return MemoryLimitError(
             "there is not enough memory to read it",
             advice="run it with more memory, or set --max-value-bytes to a smaller size",
         )
@@ -258,6 +258,10 @@ class ValueRefusedError(StateExtractError):
     """A value that its column's type cannot hold exactly, under an option that forbids to bend it."""
 
     status = Status.SKIPPED
+
+
+class MemoryLimitError(StateExtractError):
+    """The process has not enough memory to read a state."""
 
 
 class OutputError(StateExtractError):

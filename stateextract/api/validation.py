@@ -21,7 +21,7 @@ from stateextract.api.state import suited
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.columnar.convert.policy import Policy
 from stateextract.doors import api_door
-from stateextract.errors import StateExtractError, UnsupportedError
+from stateextract.errors import MemoryLimitError, StateExtractError, UnsupportedError, ValueRefusedError
 from stateextract.outcome import Status
 from stateextract.printable import agreeing, pluralize
 from stateextract.snapshot.content import Content
@@ -39,6 +39,9 @@ from stateextract.state.target import Piece
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import OpenedSnapshot, Operator
+
+_NOT_DAMAGE = (UnsupportedError, ValueRefusedError, MemoryLimitError)
+"""What is not decoded because of it may be sound."""
 
 SOUND, DAMAGED, UNCHECKED = Status.SOUND, Status.DAMAGED, Status.NOT_CHECKED
 
@@ -87,7 +90,7 @@ class Finding:
         self.rows, self.size = counters.rows, counters.bytes
         if self.status is not SOUND:
             return
-        damage = [problem for problem in self.problems if not isinstance(problem, UnsupportedError)]
+        damage = [problem for problem in self.problems if not isinstance(problem, _NOT_DAMAGE)]
         if damage:
             self.status, self.problems = DAMAGED, damage
         elif self.problems:

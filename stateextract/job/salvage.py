@@ -105,7 +105,7 @@ def _tried(reader: PartReader, part: Part, targets: OperatorTargets, names: Coll
     except Exception as error:
         if isinstance(error, _FOR_ALL) or (isinstance(error, _REFUSALS) and error.state in names):
             raise
-        return expected_error(error)
+        return expected_error(error).detached()
     return None
 
 

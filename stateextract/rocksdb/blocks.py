@@ -210,6 +210,8 @@ def decompress(stored: memoryview, kind: int, room: memoryview, offset: int) -> 
         else:
             written = _decompress_std(stored, kind, room)
     except (cramjam.DecompressionError, zlib.error, OSError, EOFError, ValueError) as error:
+        if "not enough memory" in str(error):  # by zstd, whose errors are all of one class
+            raise MemoryError(str(error)) from None
         raise FormatError(f"a {_NAMES[kind]} block cannot be decompressed ({error})", offset=offset) from None
     if written != len(room):
         raise FormatError(f"a {_NAMES[kind]} block gave {written} bytes", expected=f"{len(room)} bytes", offset=offset)

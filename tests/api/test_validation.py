@@ -13,10 +13,13 @@ import pytest
 import stateextract
 from stateextract.api import Finding
 from stateextract.errors import ChecksumError, FormatError, MissingFileError
+from stateextract.metadata.model import SubtaskState
 from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+from tests.state.keyed_writer import FORMS, STRING, Entry, Keyed, State, i64, write
+from tests.writers.flink_writer import flink_string
 
 SOUND = (
     "f20-types-checkpoint-snappy",
@@ -64,6 +67,27 @@ def statuses(findings: Mapping[tuple[str, str | None], Finding]) -> dict[tuple[s
 def key_group_size(a: int, b: int) -> int:
     """Bytes of a key group with that many rows of two states."""
     return 4 + 2 * 6 + 17 * (a + b)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_too_large_may_be_sound(form: str, tmp_path: Path) -> None:
+    rows = [Entry(0, i64(n), flink_string("x" * size)) for n, size in enumerate((10, 9000))]
+    keyed = FORMS[form](Keyed([State("large", rows, value=STRING), State("small", [Entry(0, i64(1), i64(1))])]))
+    path = write(tmp_path / "s", [SubtaskState(0, managed_keyed=keyed)])
+    found = validated(path, max_value_bytes=2000)["op", "large"]
+    assert (str(found.status), found.problems) == ("not checked", [])
+    assert (found.reason or "").startswith("a value of at least ")
+    assert statuses(validated(path)) == {("op", "large"): "sound", ("op", "small"): "sound"}
+
+
+def test_memory_that_is_too_small_is_no_damage(heap: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr("stateextract.snapshot.open_files.read_content", failing)
+    found = validated(heap)
+    assert {str(one.status) for one in found.values()} == {"not checked"}
+    assert {(one.reason or "").partition(";")[0] for one in found.values()} == {"there is not enough memory to read it"}
 
 
 def test_damage_behind_a_sound_state(heap: Path) -> None:
