@@ -146,6 +146,7 @@ def encode_any_text() -> None:
     A locale or PYTHONIOENCODING may have chosen an encoding that lacks most. A terminal then shows escapes such as ``\\u20ac``;
     into files and pipes, whose readers need exact values, go UTF-8. A stream that is closed discards what it gets.
     """
+    _occupy_descriptors()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the process that started this
@@ -153,6 +154,19 @@ def encode_any_text() -> None:
         elif isinstance(stream, io.TextIOWrapper):  # notebooks have other streams
             encoding = stream.encoding if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _occupy_descriptors() -> None:
+    """Open the descriptors of standard streams that are closed.
+
+    Otherwise a file of the output would get the number of standard error, to which libraries in C write.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+            os.set_inheritable(opened, True)
 
 
 def json_document(value: Any, **options: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -115,3 +117,15 @@ def test_numbers_of_things_agree_with_their_nouns() -> None:
                 if re.search(rf"{numbers}(?:{nouns})\b", text) and not any(t in text for t in MORE_THAN_ONE):
                     found.add(f"{file.name}: {text}")
     assert found == set()
+
+
+def test_closed_standard_streams(tmp_path: Path) -> None:
+    """No file gets the number of standard error, to which libraries in C write, and children have all three."""
+    script = (
+        "import os, subprocess, sys; from stateextract.printable import encode_any_text; encode_any_text();"
+        "child = subprocess.run([sys.executable, '-S', '-c', 'import os; [os.fstat(n) for n in range(3)]']).returncode;"
+        "open(sys.argv[1], 'w').write(f'{os.open(os.devnull, os.O_RDONLY) > 2} {child}')"
+    )
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", script, str(tmp_path / "found")]
+    subprocess.run(command, check=True)
+    assert (tmp_path / "found").read_text() == "True 0"

@@ -225,7 +225,7 @@ def snapshot_folders(uri: str, store: Store) -> list[Folder]:
             listed += 1
             if listed > _FOLDERS:
                 raise UsageError(
-                    f"there are more than {_FOLDERS:,} folders in {uri}",
+                    f"there are more than {pluralize(_FOLDERS, 'folder')} in {uri}",
                     advice="give the path of one job, or of one folder of savepoints",
                 )
             try:
