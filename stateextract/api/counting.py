@@ -13,6 +13,7 @@ import pyarrow as pa
 from stateextract.api.state import State, suited
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UndecodableError
+from stateextract.outcome import Status
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.headers import StateFile
 from stateextract.state.counters import Counters
@@ -39,7 +40,8 @@ def count_rows(states: Sequence[State], on_read: Callable[[int], None] = lambda 
         else:
             groups.setdefault(f"{state.operator.id} {state.scope}", []).append(state)
     for group in groups.values():
-        found |= _together(group, on_read) if len(group) > 1 else {group[0]: _alone(group[0])}
+        alone = len(group) == 1 and group[0].coverage.status != Status.UNSUPPORTED
+        found |= {group[0]: _alone(group[0])} if alone else _together(group, on_read)
     return [count if isinstance(count, int) else count.worded(api_door()) for count in map(found.__getitem__, states)]
 
 
@@ -54,12 +56,16 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
     """The rows of several states of one operator."""
     found: dict[State, Count] = {}
     readable: dict[str, State] = {}
+    undecodable: dict[str, StateExtractError] = {}
     for state in states:
         try:
             state._check_readable()
-            readable[state.name] = state
+        except UndecodableError as error:
+            undecodable[state.name] = error.detached()  # if it has a row
         except StateExtractError as error:
             found[state] = error.detached()
+            continue
+        readable[state.name] = state
     columns = {
         name: pa.schema(kept)
         for name, state in readable.items()
@@ -75,7 +81,9 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
     for name, state in readable.items():
         counted = counters.of(name)
         found[state] = counted.rows
-        if counted.lost_entries or counted.lost_key_groups:
+        if name in undecodable and (counted.rows or counted.incomplete):
+            found[state] = undecodable[name]
+        elif counted.lost_entries or counted.lost_key_groups:
             text = f"the rows cannot be counted: {counted.problems[0]}"
             found[state] = UndecodableError(text, operator=state.operator.label, state=name)
     return found

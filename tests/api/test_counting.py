@@ -12,7 +12,8 @@ import pytest
 
 import stateextract
 from stateextract.api import counting
-from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.api.counting import count_rows
+from stateextract.errors import MissingFileError, StateExtractError, UndecodableError
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, OperatorState, OperatorStateHandle, SubtaskState
 from stateextract.metadata.parser import parse_metadata
 from stateextract.snapshot import open_files
@@ -141,3 +142,18 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     counts = counting.count_rows(states)
     assert sum(count for count in counts if isinstance(count, int)) == 3000
     assert (len(states), len(opened), len(set(opened))) == (62, 4, 4)
+
+
+@pytest.mark.parametrize("others", [{}, {"a": numbered(5)}])
+def test_a_state_without_rows_needs_no_serializer(tmp_path: Path, others: Any) -> None:
+    """``extract``, ``stats`` and ``validate`` say of it that nothing is missing."""
+    values = {"empty": UNKNOWN, "full": UNKNOWN}
+    path = write_snapshot(tmp_path / "s", {"op": {**others, "empty": numbered(0)}}, values=values)
+    states = stateextract.open_snapshot(str(path)).states
+    assert {state.name: count for state, count in zip(states, count_rows(states), strict=True)} == (
+        {"empty": 0, **dict.fromkeys(others, 5)}
+    )
+    path = write_snapshot(tmp_path / "t", {"op": {**others, "full": numbered(1)}}, values=values)
+    states = [state for state in stateextract.open_snapshot(str(path)).states if state.name == "full"]
+    (count,) = count_rows(states)
+    assert isinstance(count, UndecodableError)
