@@ -16,9 +16,9 @@ from serializers.sql import ROW_DATA_SNAPSHOT, TABLE, TYPEUTILS
 from serializers.sql_type import LogicalType
 from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.decode.decoder import make_decoder
-from stateextract.columnar.layout import Bytes, Layout, Undecodable
-from stateextract.columnar.layout.binary import BinaryRow
-from stateextract.errors import FormatError, ValueRefusedError
+from stateextract.columnar.layout import Bytes, Field, Layout, Number, SkippedValue, Struct, Text, Undecodable
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow
+from stateextract.errors import FormatError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 from stateextract.files.javastream import JavaArray, JavaEnum, JavaObject, JavaValue
 from tests.serializers.test_vectors import snapshot, value
@@ -231,6 +231,22 @@ def test_damage(section: str) -> None:
         decoder = make_decoder(row_fields([TEXT]), Policy(), engine=engine)
         with pytest.raises(FormatError):
             decoder.decode(Block.of(data + bytes(64)), 0, len(data) + 64, 1)
+
+
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+def test_values_that_are_not_selected_need_not_be_known(engine: str) -> None:
+    """A row has a length: a type that is not known hinders only who wants the row."""
+    row = bytes(8) + (5).to_bytes(8, "little") + bytes.fromhex("6162630000000083") * 2
+    data = len(row).to_bytes(4, "big") + row
+    unknown = row_fields([INT, a("GEOGRAPHY"), TEXT])
+    layouts = (unknown, BinaryArray(unknown), BinaryMap(Text("utf8"), unknown))
+    for layout in layouts:
+        skipped = make_decoder(layout, Policy(), engine=engine, keep=False)
+        assert skipped.decode(Block.of(data * 2), 0, 2 * len(data), 2).pos == 2 * len(data)
+        beside = Struct((Field("a", SkippedValue(layout)), Field("b", Number(pa.int8()))))
+        assert both(beside, data + b"\x07") == {"b": 7}
+    with pytest.raises(UndecodableError, match="values of this SQL type have no binary form"):
+        make_decoder(unknown, Policy(), engine=engine).decode(Block.of(data), 0, len(data), 1)
 
 
 MAP_OF_ONE = "10000000010000000000000" + "06b0000000000008101000000000000000500000000000000"

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 import pyarrow as pa
 
 from stateextract.columnar.layout import (
+    Bytes,
     Case,
     Field,
     Layout,
@@ -32,7 +33,7 @@ from stateextract.columnar.layout import (
     Switch,
     Text,
 )
-from stateextract.columnar.layout.binary import Framed
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.derived import derived
 from stateextract.errors import UsageError, ValueRefusedError
 
@@ -172,8 +173,20 @@ def apply_policy(layout: Layout, policy: Policy) -> Layout:
     return derived(layout, "applied", policy, lambda: _rewrite(layout, policy))
 
 
+def skipped_layout(layout: Layout) -> Layout:
+    """A layout of the same bytes for values that are only skipped, which are not refused and not looked into where they have a
+    length: what is in a row of SQL need not be known.
+    """
+    return derived(layout, "skipped", None, lambda: _rewrite(layout, _SKIPPING))
+
+
+_SKIPPING = Policy(maps="list")
+
+
 def _rewrite(node: Layout, policy: Policy) -> Layout:
     match node:
+        case BinaryRow() | BinaryArray() | BinaryMap() if policy is _SKIPPING:
+            return Bytes()
         case Text():
             return replace(node, as_binary=node.as_binary or policy.strings == "binary")
         case MapValue():
@@ -185,7 +198,7 @@ def _rewrite(node: Layout, policy: Policy) -> Layout:
             return replace(node, inner=_rewrite(node.inner, policy))
         case SkippedValue():
             # A value that does not occur is never refused: a null map key, say.
-            return replace(node, inner=_rewrite(node.inner, Policy(maps="list")))
+            return replace(node, inner=_rewrite(node.inner, _SKIPPING))
         case ListValue():
             return replace(node, element=_rewrite(node.element, policy))
         case Struct() | RowValue():

@@ -20,7 +20,14 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, ChangeCounts, Policy, apply_policy
+from stateextract.columnar.convert.policy import (
+    LARGE_VALUE_ADVICE,
+    ROOM,
+    ChangeCounts,
+    Policy,
+    apply_policy,
+    skipped_layout,
+)
 from stateextract.columnar.decode.assembly import Arena
 from stateextract.columnar.decode.by_python import Decoded, LookAhead
 from stateextract.columnar.interpreter import decoder_of, interpret
@@ -134,7 +141,7 @@ def make_decoder(
     if not keep:
         # What is only skipped is never refused: a null map key, say, that no Arrow map could hold.
         policy = Policy(maps="list", out_of_range="null", max_value_bytes=policy.max_value_bytes)
-    layout = apply_policy(layout, policy)
+    layout = apply_policy(layout, policy) if keep else skipped_layout(layout)
     if engine == "interpreter" or needs_interpreter(layout):
         return InterpreterDecoder(layout, policy, batch_rows, batch_bytes, keep)
     return KernelDecoder(layout, policy, batch_rows, batch_bytes, keep)
