@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+
 ROOT = Path(__file__).resolve().parents[1]
 ROOM = 1 << 30
 """Bytes that damage may make the reader allocate, far below 2^31."""
@@ -23,8 +25,10 @@ SEED = int(os.environ.get("STATEEXTRACT_SEED", "20"))
 def limited() -> Callable[[], int]:
     """In the process that makes the run: limits its memory from now on; what is given back says how much it grew, in bytes.
 
-    The limit goes by the address space for data, of which allocators reserve gigabytes that they do not use.
+    The limit goes by the address space for data, of which allocators reserve gigabytes that they do not use. Arrow's has to
+    have done so before: with the limit reached, CPython 3.11 waits for a thread that could not start.
     """
+    pa.allocate_buffer(1 << 20)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     status = Path("/proc/self/status").read_text()
     reserved = int(status.split("VmData:")[1].split()[0]) * 1024
