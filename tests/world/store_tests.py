@@ -272,7 +272,7 @@ class StoreTests:
         assert found.select(["key", "value"]).sort_by("key").equals(rows("long-long", 1, 0, ENTRIES).sort_by("key"))
 
     def test_a_store_that_answers_no_more(self, store: WorldStore, written: Path) -> None:
-        state = stateextract.open_snapshot(f"{store.root}/job/chk-1", store_timeout=2).operator("counters").state("long-long")
+        state = stateextract.open_snapshot(f"{store.root}/job/chk-1", store_timeout=4).operator("counters").state("long-long")
         assert state.count() == ENTRIES
         store.relay.freeze()
         started = time.monotonic()
